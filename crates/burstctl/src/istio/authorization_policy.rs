@@ -1,13 +1,13 @@
-//! The lock on `/burstmetrics`.
+//! The AuthorizationPolicy that restricts access to `/burstmetrics`.
 
 use serde_json::{Value, json};
 
-use super::filter::on_proxies;
+use super::filter::target_proxies;
 use super::settings::Settings;
 use super::template::{LOCK, TemplateMismatch};
 use super::values::ProxyKind;
 
-/// The policy; `None` where the filter answers no path.
+/// Returns the policy, or `None` if the configuration has no `endpoints`.
 pub(super) fn object(settings: &Settings) -> Result<Option<Value>, TemplateMismatch> {
     let Some(endpoints) = &settings.config.endpoints else {
         return Ok(None);
@@ -23,6 +23,6 @@ pub(super) fn object(settings: &Settings) -> Result<Option<Value>, TemplateMisma
     if settings.proxy == ProxyKind::Sidecar {
         template.put("/spec", "selector", None)?;
     }
-    on_proxies(&mut template, settings, "selector", "matchLabels")?;
+    target_proxies(&mut template, settings, "selector", "matchLabels")?;
     Ok(Some(template.object))
 }

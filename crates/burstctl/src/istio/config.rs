@@ -1,5 +1,6 @@
-//! The filter's own configuration: that of the shipped set, what the values say elsewhere, and `config` over all of it.
-//! The filter's own check has the last word, so a set never carries what the filter refuses.
+//! Builds the filter's configuration: the shipped one, then the values outside `config`, then `config` itself.
+//!
+//! The filter's own parser checks the result, so the manifests never contain a configuration that it rejects.
 
 use burst_model::config::{Artifact, Config, ConfigError};
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use super::template::{GATEWAY_PLUGIN, SIDECAR_PLUGIN};
 use super::validate::{self, CLUSTER_DOMAIN, InvalidValues, SERVICE};
 use super::values::{ProxyKind, Values};
 
-/// Keys of the filter that belong to the whole set, and so stand elsewhere among the values.
+/// Keys of the filter that `config` must not set, because other manifests depend on them as well.
 const MANAGED_KEYS: [(&str, &str); 5] = [
     ("cluster", "the manifests define their own, burst_kube_api"),
     (
@@ -20,10 +21,10 @@ const MANAGED_KEYS: [(&str, &str); 5] = [
     ("cluster_domain", "set `clusterDomain`, which applies to all manifests"),
 ];
 
-/// `service.namespace` of the gateway that ships.
+/// `service.namespace` of the gateway in the shipped manifests.
 const SHIPPED_GATEWAY: &str = "istio-ingressgateway.istio-system";
 
-/// `pluginConfig`, and what the filter makes of it.
+/// Returns `pluginConfig`, both as JSON and as the filter parses it.
 pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidValues> {
     for (key, reason) in MANAGED_KEYS {
         if values.config.contains_key(key) {
@@ -32,7 +33,7 @@ pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidV
     }
     let mut config = shipped(values)?;
     if let Some(namespaces) = &values.namespaces {
-        config = with(config, "namespaces", json!(namespaces));
+        config = with_key(config, "namespaces", json!(namespaces));
         if namespaces.is_empty() {
             let default = match values.proxy {
                 ProxyKind::Gateway => "all of them",
@@ -42,10 +43,10 @@ pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidV
         }
     }
     if let Some(workloads) = &values.workloads {
-        config = with(config, "workloads", json!(workloads));
+        config = with_key(config, "workloads", json!(workloads));
     }
     if let Some(domain) = &values.cluster_domain {
-        config = with(config, "cluster_domain", json!(domain));
+        config = with_key(config, "cluster_domain", json!(domain));
     }
     json_patch::merge(&mut config, &Value::Object(values.config.clone()));
     let checked = Config::parse(config.to_string().as_bytes(), Artifact::Full);
@@ -56,7 +57,7 @@ pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidV
     Ok((config, checked))
 }
 
-/// Of the set that ships, for proxies of this name.
+/// Returns the shipped configuration, adjusted to the namespace and the Service of the proxies.
 fn shipped(values: &Values) -> Result<Value, InvalidValues> {
     let namespace = validate::namespace(values.proxy, values.namespace.clone())?;
     let service = validate::name("service", values.service.clone())?;
@@ -83,21 +84,21 @@ fn shipped(values: &Values) -> Result<Value, InvalidValues> {
     Ok(plugin.at("/spec/pluginConfig")?.clone())
 }
 
-fn with(mut config: Value, key: &str, value: Value) -> Value {
+fn with_key(mut config: Value, key: &str, value: Value) -> Value {
     if let Some(keys) = config.as_object_mut() {
         keys.insert(key.to_owned(), value);
     }
     config
 }
 
-/// Where among the values a key of the filter stands.
+/// Returns the path in the values of the key that the filter rejected.
 fn value_of_key(error: &ConfigError) -> String {
     let key = match error {
-        ConfigError::Parse(refusal) => refusal.path().to_owned(),
+        ConfigError::Parse(error) => error.path().to_owned(),
         ConfigError::InvalidValue { key, .. } => key.clone(),
         ConfigError::MissingCluster | ConfigError::NeedsFullModule(_) => return "config".to_owned(),
     };
-    if ["namespaces", "workloads"].iter().any(|above| key.starts_with(above)) {
+    if ["namespaces", "workloads"].iter().any(|prefix| key.starts_with(prefix)) {
         key
     } else if key == "cluster_domain" {
         "clusterDomain".to_owned()

@@ -1,4 +1,4 @@
-//! The filter itself, in each of the forms, and the cluster of the Kubernetes API beside it.
+//! The filter in each of its three forms, and the Envoy cluster for the Kubernetes API.
 
 use serde_json::{Value, json};
 
@@ -11,13 +11,13 @@ use super::template::{
 use super::validate::CLUSTER_DOMAIN;
 use super::values::{ExtensionKind, ProxyKind};
 
-/// Of `base/kube-api.yaml`.
+/// The JSON pointer to the address in `base/kube-api.yaml`.
 const API_ADDRESS: &str = "/spec/configPatches/0/patch/value/load_assignment/endpoints/0/lb_endpoints/0/endpoint\
                            /address/socket_address/address";
-/// Of the extension in a `filter.yaml`.
+/// The JSON pointer to the extension in `filter.yaml`.
 const EXTENSION: &str = "/spec/configPatches/1/patch/value/typed_config/config";
 
-/// The Kubernetes API as a cluster of Envoy.
+/// Returns the EnvoyFilter that adds the Envoy cluster for the Kubernetes API.
 pub(super) fn kube_api(settings: &Settings) -> Result<Value, TemplateMismatch> {
     let mut template = KUBE_API.object()?;
     if settings.proxy == ProxyKind::Sidecar {
@@ -27,11 +27,11 @@ pub(super) fn kube_api(settings: &Settings) -> Result<Value, TemplateMismatch> {
         .text(API_ADDRESS)?
         .replace(CLUSTER_DOMAIN, &settings.cluster_domain);
     template.replace(API_ADDRESS, address)?;
-    on_proxies(&mut template, settings, "workloadSelector", "labels")?;
+    target_proxies(&mut template, settings, "workloadSelector", "labels")?;
     Ok(template.object)
 }
 
-/// The filter.
+/// Returns the object that adds the filter to the proxies.
 pub(super) fn object(settings: &Settings) -> Result<Value, TemplateMismatch> {
     let template = match settings.form {
         ExtensionKind::WasmPlugin => plugin(
@@ -52,7 +52,7 @@ fn shipped(settings: &Settings, gateway: File, sidecar: File) -> File {
     }
 }
 
-/// No set for sidecars ships in this form: it differs from that of a gateway as the plugin does.
+/// There is no shipped TrafficExtension for sidecars. It differs from the gateway's as the two WasmPlugins differ.
 fn extension(settings: &Settings) -> Result<Template, TemplateMismatch> {
     let mut template = GATEWAY_EXTENSION.object()?;
     if settings.proxy == ProxyKind::Sidecar {
@@ -63,12 +63,12 @@ fn extension(settings: &Settings) -> Result<Template, TemplateMismatch> {
     Ok(template)
 }
 
-/// A WasmPlugin, or the newer kind, which has the same below `wasm`.
+/// Fills in a WasmPlugin, or a TrafficExtension, which has the same fields under `wasm`.
 fn plugin(settings: &Settings, mut template: Template, wasm: &str) -> Result<Template, TemplateMismatch> {
     template.replace(&format!("{wasm}/url"), settings.module.url())?;
     template.put(wasm, "sha256", settings.module.sha256().map(Value::from))?;
     template.replace(&format!("{wasm}/pluginConfig"), settings.plugin_config.clone())?;
-    on_proxies(&mut template, settings, "selector", "matchLabels")?;
+    target_proxies(&mut template, settings, "selector", "matchLabels")?;
     Ok(template)
 }
 
@@ -84,12 +84,12 @@ fn envoy_filter(settings: &Settings) -> Result<Template, TemplateMismatch> {
     }
     let config = format!("{:#}\n", settings.plugin_config);
     template.replace(&format!("{EXTENSION}/configuration/value"), config)?;
-    on_proxies(&mut template, settings, "workloadSelector", "labels")?;
+    target_proxies(&mut template, settings, "workloadSelector", "labels")?;
     Ok(template)
 }
 
-/// In their namespace, for their labels.
-pub(super) fn on_proxies(
+/// Sets the namespace of an object, and the selector if the values have labels.
+pub(super) fn target_proxies(
     template: &mut Template,
     settings: &Settings,
     selector: &str,

@@ -1,4 +1,4 @@
-//! `burstctl istio render`: the set of `istio/` for one's own gateway or sidecars.
+//! `burstctl istio render`: the manifests in `istio/`, adjusted to your gateway or sidecars.
 
 mod authorization_policy;
 mod config;
@@ -25,22 +25,22 @@ use crate::yaml::to_yaml;
 /// The JSON schema of the values.
 pub const SCHEMA: &str = include_str!("../../istio-values.schema.json");
 
-/// The set of these values, a YAML document for each object.
+/// Renders the manifests, one YAML document for each object.
 ///
 /// # Errors
-/// The first value that is wrong, with its place.
+/// Returns the first value that is wrong, with its position.
 pub fn render(values: &Object) -> Result<Vec<String>, Box<Finding>> {
     let parsed = deserialize(&values.tree).map_err(|DeserializeError { field, span, detail }| {
-        let mut finding = refused(values, &field, detail);
+        let mut finding = invalid_value(values, &field, detail);
         finding.span = span;
         finding
     })?;
     let objects = Settings::from_values(parsed).and_then(|settings| Ok(objects(&settings)?));
-    let objects = objects.map_err(|error| refused(values, &error.key(), detail(&error)))?;
-    Ok(objects.iter().map(written).collect())
+    let objects = objects.map_err(|error| invalid_value(values, &error.key(), detail(&error)))?;
+    Ok(objects.iter().map(to_document).collect())
 }
 
-/// The one document of an input, if it has no other.
+/// Returns the only document of an input, or `None` if there are more or none.
 #[must_use]
 pub fn only_document(input: &Input) -> Option<&Object> {
     match input.objects.as_slice() {
@@ -66,7 +66,7 @@ fn rename(object: &mut Value, name: &str) {
     }
 }
 
-fn refused(values: &Object, field: &str, detail: String) -> Box<Finding> {
+fn invalid_value(values: &Object, field: &str, detail: String) -> Box<Finding> {
     Box::new(Finding {
         span: span_of(&values.tree, field, &detail),
         object: String::new(),
@@ -76,7 +76,7 @@ fn refused(values: &Object, field: &str, detail: String) -> Box<Finding> {
     })
 }
 
-/// What the filter says, without what the field and its place say already.
+/// Returns the error message without the field name, which the finding already shows.
 fn detail(error: &InvalidValues) -> String {
     use burst_model::config::ConfigError;
     match error {
@@ -85,14 +85,14 @@ fn detail(error: &InvalidValues) -> String {
             ..
         } => reason.clone(),
         InvalidValues::Config {
-            error: ConfigError::Parse(refusal),
+            error: ConfigError::Parse(error),
             ..
-        } => refusal.reason().to_owned(),
+        } => error.reason().to_owned(),
         other => other.to_string(),
     }
 }
 
-fn written(object: &Value) -> String {
+fn to_document(object: &Value) -> String {
     Node::from_json(&object.to_string())
         .map(|node| to_yaml(&node))
         .unwrap_or_default()

@@ -1,21 +1,21 @@
-//! Where the module is, and how Istio knows that it got the right one.
+//! Where Istio finds the Wasm module, and the checksum that it compares.
 
 use super::values;
 
-/// A place that is complete: whatever can be swapped for something else on its way has its checksum.
+/// The location of a module. Every module that is fetched has a checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Module {
     /// Istio's agent fetches it: `oci://`, `https://` or `http://`.
     Fetched { url: String, sha256: String },
-    /// A file of the proxy's own; nobody checks it.
+    /// A file on the proxy's own file system. It has no checksum.
     File { path: String },
 }
 
-/// Why that is no place of a module.
+/// Why `module` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidModule {
     #[error("set one of image with digest, or url")]
-    NotOnePlace,
+    NotOneLocation,
     #[error("{image:?} is not a name such as registry.example.org/burst-metrics:0.1.0")]
     Image { image: String },
     #[error("is missing; without it the image changes when its tag is moved")]
@@ -32,11 +32,11 @@ pub(super) enum InvalidModule {
     Url { url: String },
 }
 
-/// What of `module` is wrong, and why.
-pub(super) type Refused = (&'static str, InvalidModule);
+/// The invalid field of `module` (empty for `module` itself), and why.
+pub(super) type FieldError = (&'static str, InvalidModule);
 
 impl Module {
-    pub(super) fn check(values: values::ModuleValues) -> Result<Self, Refused> {
+    pub(super) fn check(values: values::ModuleValues) -> Result<Self, FieldError> {
         match values {
             values::ModuleValues {
                 image: Some(image),
@@ -45,7 +45,7 @@ impl Module {
                 sha256,
             } => {
                 unused("sha256", sha256.as_ref(), "url")?;
-                of_image(image, digest)
+                from_image(image, digest)
             }
             values::ModuleValues {
                 url: Some(url),
@@ -54,13 +54,13 @@ impl Module {
                 sha256,
             } => {
                 unused("digest", digest.as_ref(), "image")?;
-                of_url(url, sha256)
+                from_url(url, sha256)
             }
-            _ => Err(("", InvalidModule::NotOnePlace)),
+            _ => Err(("", InvalidModule::NotOneLocation)),
         }
     }
 
-    /// As Istio's own kinds have it.
+    /// Returns the URL in the form that WasmPlugin and TrafficExtension expect.
     pub(super) fn url(&self) -> String {
         match self {
             Self::Fetched { url, .. } => url.clone(),
@@ -76,7 +76,7 @@ impl Module {
     }
 }
 
-fn of_image(image: String, digest: Option<String>) -> Result<Module, Refused> {
+fn from_image(image: String, digest: Option<String>) -> Result<Module, FieldError> {
     let image = image.strip_prefix("oci://").map(str::to_owned).unwrap_or(image);
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]".contains(&byte);
     if image.is_empty() || !image.bytes().all(is_name) || image.contains("://") {
@@ -84,11 +84,11 @@ fn of_image(image: String, digest: Option<String>) -> Result<Module, Refused> {
     }
     let digest = digest.ok_or(("digest", InvalidModule::NoDigest))?;
     let sha256 = digest.strip_prefix("sha256:").and_then(checksum);
-    let sha256 = sha256.ok_or_else(|| wrong("digest", &digest, "sha256: with 64 hexadecimal digits"))?;
+    let sha256 = sha256.ok_or_else(|| not_a_checksum("digest", &digest, "sha256: with 64 hexadecimal digits"))?;
     fetched(format!("oci://{image}"), sha256, "digest")
 }
 
-fn of_url(url: String, sha256: Option<String>) -> Result<Module, Refused> {
+fn from_url(url: String, sha256: Option<String>) -> Result<Module, FieldError> {
     if let Some(path) = url.strip_prefix("file://").filter(|path| path.starts_with('/')) {
         let path = path.to_owned();
         unused(
@@ -102,11 +102,11 @@ fn of_url(url: String, sha256: Option<String>) -> Result<Module, Refused> {
         return Err(("url", InvalidModule::Url { url }));
     }
     let given = sha256.ok_or(("sha256", InvalidModule::NoChecksum))?;
-    let sha256 = checksum(&given).ok_or_else(|| wrong("sha256", &given, "64 hexadecimal digits"))?;
+    let sha256 = checksum(&given).ok_or_else(|| not_a_checksum("sha256", &given, "64 hexadecimal digits"))?;
     fetched(url, sha256, "sha256")
 }
 
-fn fetched(url: String, sha256: String, key: &'static str) -> Result<Module, Refused> {
+fn fetched(url: String, sha256: String, key: &'static str) -> Result<Module, FieldError> {
     if sha256.bytes().all(|byte| byte == b'0') {
         return Err((key, InvalidModule::Placeholder));
     }
@@ -114,16 +114,16 @@ fn fetched(url: String, sha256: String, key: &'static str) -> Result<Module, Ref
 }
 
 fn checksum(text: &str) -> Option<String> {
-    let good = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    good.then(|| text.to_ascii_lowercase())
+    let is_checksum = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_checksum.then(|| text.to_ascii_lowercase())
 }
 
-fn wrong(key: &'static str, given: &str, allowed: &'static str) -> Refused {
+fn not_a_checksum(key: &'static str, given: &str, allowed: &'static str) -> FieldError {
     let given = given.to_owned();
     (key, InvalidModule::NotAChecksum { given, allowed })
 }
 
-fn unused(key: &'static str, value: Option<&String>, to: &'static str) -> Result<(), Refused> {
+fn unused(key: &'static str, value: Option<&String>, to: &'static str) -> Result<(), FieldError> {
     match value {
         Some(_) => Err((key, InvalidModule::Belongs(to))),
         None => Ok(()),
@@ -142,10 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_complete_or_refused() {
+    fn a_fetched_module_needs_a_checksum() {
         let hex = "AB".repeat(32);
         let low = "ab".repeat(32);
-        let taken = [
+        let accepted = [
             (
                 format!(r#"{{"image": "r:5/b:1", "digest": "sha256:{hex}"}}"#),
                 format!("oci://r:5/b:1 {low}"),
@@ -163,8 +163,8 @@ mod tests {
                 "file:///b.wasm unchecked".to_owned(),
             ),
         ];
-        for (values, place) in taken {
-            assert_eq!(check(&values), Ok(place), "{values}");
+        for (values, expected) in accepted {
+            assert_eq!(check(&values), Ok(expected), "{values}");
         }
         let refused = [
             ("{}".to_owned(), ": set one of"),
@@ -197,9 +197,9 @@ mod tests {
                 "sha256: belongs to a url that is fetched",
             ),
         ];
-        for (values, said) in refused {
+        for (values, message) in refused {
             let error = check(&values).unwrap_err();
-            assert!(error.starts_with(said), "{values}: {error}");
+            assert!(error.starts_with(message), "{values}: {error}");
         }
     }
 }

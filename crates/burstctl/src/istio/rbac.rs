@@ -1,4 +1,5 @@
-//! The least right: to read what the filter is configured to read, where it is, for the ServiceAccount that has to.
+//! The RBAC objects. They allow the ServiceAccount of the proxies to read the configured resources in the configured
+//! namespaces, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use super::settings::Settings;
 use super::template::{RBAC, SIDECAR_BINDING, Template, TemplateMismatch};
 use super::values::ProxyKind;
 
-/// The role and its binding, or one of each for every namespace.
+/// Returns the ClusterRole and its binding, or a Role and a RoleBinding for each namespace.
 pub(super) fn objects(settings: &Settings) -> Result<Vec<Value>, TemplateMismatch> {
     let [mut role, binding] = RBAC.objects()?;
     let sources = &settings.config.content.sources;
@@ -41,7 +42,7 @@ fn within(mut template: Template, kind: &str, namespace: &str) -> Result<Value, 
     Ok(template.object)
 }
 
-/// What ships names the ServiceAccounts that Istio's own gateway may have.
+/// The shipped binding names the ServiceAccounts that Istio's own gateway may have.
 fn of_gateway(mut binding: Template, settings: &Settings) -> Result<Template, TemplateMismatch> {
     let mut subjects = binding.at("/subjects")?.clone();
     let fields = subjects.as_array_mut().into_iter().flatten();
@@ -55,7 +56,7 @@ fn of_gateway(mut binding: Template, settings: &Settings) -> Result<Template, Te
     Ok(binding)
 }
 
-/// What ships is for every ServiceAccount of their namespace.
+/// The shipped binding is for every ServiceAccount of the sidecars' namespace.
 fn of_sidecars(settings: &Settings) -> Result<Template, TemplateMismatch> {
     let mut binding = SIDECAR_BINDING.object()?;
     binding.replace("/metadata/namespace", settings.namespace.as_str())?;
@@ -72,7 +73,8 @@ fn account(settings: &Settings) -> Value {
     json!([{"kind": "ServiceAccount", "name": settings.service_account, "namespace": settings.namespace}])
 }
 
-/// Those of the shipped rules that are needed, and the same verbs for every other kind that is read.
+/// Returns the shipped rules that the configuration needs. Every other kind that it reads gets a rule with the same
+/// verbs.
 fn rules(shipped: &Value, sources: &[Source]) -> Value {
     let mut missing: BTreeSet<(&str, &str)> = sources
         .iter()

@@ -1,4 +1,4 @@
-//! From the words to what a set needs to know, with every default.
+//! The checked values, with defaults filled in.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,34 @@ use super::module::Module;
 use super::validate::{InvalidValues, cluster_domain, label, name, namespace, networks};
 use super::values::{ExtensionKind, ProxyKind, Values};
 
-/// What every object of the shipped sets is called, or begins with.
+/// The name of every object in the shipped manifests, or the prefix of its name.
 pub(super) const NAME: &str = "burst-metrics";
-/// What the pods of that gateway have, and Istio's own `istio/gateway` selects.
+/// The label of the shipped gateway's pods. Istio's own `istio/gateway` chart selects it as well.
 const GATEWAY_LABEL: (&str, &str) = ("istio", "ingressgateway");
 
-/// What a set needs to know.
+/// Everything that the manifests depend on.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) proxy: ProxyKind,
     pub(super) form: ExtensionKind,
-    /// Of every object, or what its name begins with.
+    /// The name of every object, or the prefix of its name.
     pub(super) name: String,
-    /// Of the proxies.
+    /// The namespace of the proxies.
     pub(super) namespace: String,
-    /// Of the proxies' pods; `None` is what ships: Istio's own gateway, or every sidecar of the namespace.
+    /// The labels of the proxies' pods. `None` keeps the shipped selector: Istio's own gateway, or every sidecar of the
+    /// namespace.
     pub(super) labels: Option<BTreeMap<String, String>>,
-    /// Of the proxies' pods; `None` is what ships.
+    /// The ServiceAccount of the proxies' pods. `None` keeps the shipped subjects.
     pub(super) service_account: Option<String>,
     pub(super) module: Module,
-    /// Whether a Role in each namespace that is read takes the place of what ships.
+    /// Whether each namespace that the filter reads gets a Role, instead of one ClusterRole.
     pub(super) by_namespace: bool,
-    /// From which `/burstmetrics` may be asked; `None` is what ships.
+    /// The networks that may request `/burstmetrics`. `None` keeps the shipped ones.
     pub(super) allowed_networks: Option<Vec<String>>,
     pub(super) cluster_domain: String,
-    /// `pluginConfig`, and what the filter makes of it.
+    /// `pluginConfig` as JSON.
     pub(super) plugin_config: Value,
+    /// `pluginConfig` as the filter parses it.
     pub(super) config: Config,
 }
 
@@ -68,7 +70,7 @@ impl Settings {
         })
     }
 
-    /// `{matchLabels: …}` or the like, where labels are given.
+    /// Returns the labels under `field`, as in `{matchLabels: …}`, or `None` if there are no labels.
     pub(super) fn labels_in(&self, field: &str) -> Option<Value> {
         let labels = self.labels.as_ref()?.iter();
         let labels: Map<_, _> = labels
@@ -78,7 +80,7 @@ impl Settings {
     }
 }
 
-/// Whether these are the labels of the gateway that ships, whose ServiceAccounts are known.
+/// Returns whether these are the labels of the shipped gateway, whose ServiceAccounts are known.
 fn is_shipped(labels: &BTreeMap<String, String>) -> bool {
     let (key, value) = GATEWAY_LABEL;
     labels.len() == 1 && labels.get(key).is_some_and(|given| given == value)

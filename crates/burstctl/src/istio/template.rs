@@ -1,4 +1,4 @@
-//! The files of `istio/`, which are the templates: what is not told otherwise stays as it ships.
+//! The files in `istio/` are the templates. A field that the values do not change keeps its shipped value.
 
 use json_patch::Patch;
 use serde_json::Value;
@@ -24,14 +24,14 @@ shipped! {
     SIDECAR_FILTER = "sidecar-envoyfilter/filter.yaml";
 }
 
-/// One of them.
+/// A file in `istio/`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     path: &'static str,
     text: &'static str,
 }
 
-/// A file has changed, and this command with it should have.
+/// A file in `istio/` has mismatch in a way that this command does not support.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("istio/{file}: this version of burstctl does not support its content: {problem}")]
 pub struct TemplateMismatch {
@@ -39,26 +39,26 @@ pub struct TemplateMismatch {
     problem: String,
 }
 
-/// An object of a file.
+/// An object of a file, to be filled in.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
     file: File,
-    /// As far as it is told.
+    /// The object with the changes so far.
     pub(super) object: Value,
 }
 
 impl File {
-    /// Its one object.
+    /// Returns the only object of the file.
     pub(super) fn object(self) -> Result<Template, TemplateMismatch> {
         let [template] = self.objects()?;
         Ok(template)
     }
 
-    /// So many objects.
+    /// Returns all objects of the file, which must be `N`.
     pub(super) fn objects<const N: usize>(self) -> Result<[Template; N], TemplateMismatch> {
         let documents = yaml::documents(self.text).into_iter().map(|document| document.content);
         let trees = documents.collect::<Result<Vec<_>, _>>();
-        let trees = trees.map_err(|error| self.changed(error.to_string()))?;
+        let trees = trees.map_err(|error| self.mismatch(error.to_string()))?;
         let templates: Vec<_> = trees
             .iter()
             .map(|tree| Template {
@@ -66,16 +66,16 @@ impl File {
                 object: tree.to_json(),
             })
             .collect();
-        let wrong = |found: Vec<_>| self.changed(format!("{} documents, not {N}", found.len()));
+        let wrong = |found: Vec<_>| self.mismatch(format!("{} documents, not {N}", found.len()));
         templates.try_into().map_err(wrong)
     }
 
-    /// As a JSON patch.
+    /// Parses the file as a JSON patch.
     fn patch(self) -> Result<Patch, TemplateMismatch> {
-        serde_json::from_value(self.object()?.object).map_err(|error| self.changed(error.to_string()))
+        serde_json::from_value(self.object()?.object).map_err(|error| self.mismatch(error.to_string()))
     }
 
-    fn changed(self, problem: impl Into<String>) -> TemplateMismatch {
+    fn mismatch(self, problem: impl Into<String>) -> TemplateMismatch {
         let problem = problem.into();
         TemplateMismatch {
             file: self.path,
@@ -85,31 +85,31 @@ impl File {
 }
 
 impl Template {
-    /// What stands there.
+    /// Returns the value at `pointer`.
     pub(super) fn at(&self, pointer: &str) -> Result<&Value, TemplateMismatch> {
         let found = self.object.pointer(pointer);
-        found.ok_or_else(|| self.file.changed(format!("nothing at {pointer}")))
+        found.ok_or_else(|| self.file.mismatch(format!("nothing at {pointer}")))
     }
 
-    /// The same as text.
+    /// Returns the string at `pointer`.
     pub(super) fn text(&self, pointer: &str) -> Result<&str, TemplateMismatch> {
         let text = self.at(pointer)?.as_str();
-        text.ok_or_else(|| self.file.changed(format!("no text at {pointer}")))
+        text.ok_or_else(|| self.file.mismatch(format!("no text at {pointer}")))
     }
 
-    /// Puts another value in the place of one that stands there.
+    /// Replaces the value at `pointer`, which must exist.
     pub(super) fn replace(&mut self, pointer: &str, value: impl Into<Value>) -> Result<(), TemplateMismatch> {
         match self.object.pointer_mut(pointer) {
-            Some(place) => *place = value.into(),
-            None => return Err(self.file.changed(format!("nothing at {pointer}"))),
+            Some(target) => *target = value.into(),
+            None => return Err(self.file.mismatch(format!("nothing at {pointer}"))),
         }
         Ok(())
     }
 
-    /// Puts a field into an object, whether or not one of that name is there; `None` takes it away.
+    /// Sets a field of an object, whether or not it exists. `None` removes the field.
     pub(super) fn put(&mut self, object: &str, name: &str, value: Option<Value>) -> Result<(), TemplateMismatch> {
         let Some(fields) = self.object.pointer_mut(object).and_then(Value::as_object_mut) else {
-            return Err(self.file.changed(format!("no object at {object}")));
+            return Err(self.file.mismatch(format!("no object at {object}")));
         };
         match value {
             Some(value) => fields.insert(name.to_owned(), value),
@@ -118,10 +118,10 @@ impl Template {
         Ok(())
     }
 
-    /// Does what a file of patches says.
+    /// Applies a JSON patch.
     pub(super) fn patched(mut self, patches: File) -> Result<Self, TemplateMismatch> {
         let done = json_patch::patch(&mut self.object, &patches.patch()?);
-        done.map_err(|error| patches.changed(error.to_string()))?;
+        done.map_err(|error| patches.mismatch(error.to_string()))?;
         Ok(self)
     }
 }

@@ -1,4 +1,4 @@
-//! Checks of single values, and the error that names the wrong one.
+//! Checks of single values, and the error that names the invalid one.
 
 use std::net::IpAddr;
 
@@ -10,14 +10,14 @@ use super::module::InvalidModule;
 use super::template::TemplateMismatch;
 use super::values::ProxyKind;
 
-/// Where Istio's own ingress gateway is.
+/// The namespace of Istio's own ingress gateway.
 pub(super) const NAMESPACE: &str = "istio-system";
-/// What Istio's own gateway and its ServiceAccount are called.
+/// The name of Istio's own ingress gateway and its ServiceAccount.
 pub(super) const SERVICE: &str = "istio-ingressgateway";
-/// What every distribution of Kubernetes sets unless it is told otherwise.
+/// The default cluster domain of Kubernetes.
 pub(super) const CLUSTER_DOMAIN: &str = "cluster.local";
 
-/// Why there is no set of these values.
+/// Why the values cannot be rendered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InvalidValues {
     #[error("{error}")]
@@ -40,7 +40,7 @@ pub(super) enum InvalidValues {
     #[error("is empty; if it is not set, it is {0}")]
     NoNamespaces(&'static str),
     #[error("{value:?} is not a network; give an address or a CIDR such as 10.0.0.0/8")]
-    NotANetwork { place: usize, value: String },
+    NotANetwork { index: usize, value: String },
     #[error("is empty, which allows no network; if it is not set, every private network is allowed")]
     NoNetworks,
     #[error("applies only to a gateway; the paths of a sidecar are those of its pod")]
@@ -54,7 +54,7 @@ pub(super) enum InvalidValues {
 }
 
 impl InvalidValues {
-    /// Which of the values it is about; empty for all of them.
+    /// Returns the path of the invalid value; empty if the error is about no single value.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Name { key, .. } => (*key).to_owned(),
@@ -64,7 +64,7 @@ impl InvalidValues {
             Self::NotALabel { key, .. } => format!("labels.{key}"),
             Self::NoLabels => "labels".to_owned(),
             Self::NoServiceAccount => "serviceAccount".to_owned(),
-            Self::NotANetwork { place, .. } => format!("allowedNetworks[{place}]"),
+            Self::NotANetwork { index, .. } => format!("allowedNetworks[{index}]"),
             Self::NoNetworks => "allowedNetworks".to_owned(),
             Self::NoNamespaces(_) => "namespaces".to_owned(),
             Self::ServiceOfSidecar => "service".to_owned(),
@@ -75,14 +75,14 @@ impl InvalidValues {
     }
 }
 
-/// That a pod can have a label.
+/// Checks that a pod can have this label.
 pub(super) fn label((key, value): (&String, &String)) -> Result<(), InvalidValues> {
-    let wrong = |what: &str, reasons: Vec<String>| {
+    let invalid = |what: &str, reasons: Vec<String>| {
         let first = reasons.into_iter().next()?;
         Some(format!("{what} is not valid in a label: {first}"))
     };
-    let reason = wrong(&format!("the key {key:?}"), content::label_key(key))
-        .or_else(|| wrong(&format!("{value:?}"), content::label_value(value)));
+    let reason = invalid(&format!("the key {key:?}"), content::label_key(key))
+        .or_else(|| invalid(&format!("{value:?}"), content::label_value(value)));
     reason.map_or(Ok(()), |reason| {
         Err(InvalidValues::NotALabel {
             key: key.clone(),
@@ -91,7 +91,7 @@ pub(super) fn label((key, value): (&String, &String)) -> Result<(), InvalidValue
     })
 }
 
-/// The namespace of the proxies.
+/// Checks the namespace of the proxies. Only a gateway has a default.
 pub(super) fn namespace(proxy: ProxyKind, value: Option<String>) -> Result<String, InvalidValues> {
     match (value, proxy) {
         (Some(value), _) => match content::dns_label(&value).into_iter().next() {
@@ -103,16 +103,16 @@ pub(super) fn namespace(proxy: ProxyKind, value: Option<String>) -> Result<Strin
     }
 }
 
-/// Networks as Istio reads them, if they are given.
+/// Checks that each network, if there are any, is one that Istio accepts.
 pub(super) fn networks(values: Option<Vec<String>>) -> Result<Option<Vec<String>>, InvalidValues> {
     let Some(values) = values else { return Ok(None) };
     if values.is_empty() {
         return Err(InvalidValues::NoNetworks);
     }
     match values.iter().position(|value| !is_network(value)) {
-        Some(place) => Err(InvalidValues::NotANetwork {
-            place,
-            value: values.get(place).cloned().unwrap_or_default(),
+        Some(index) => Err(InvalidValues::NotANetwork {
+            index,
+            value: values.get(index).cloned().unwrap_or_default(),
         }),
         None => Ok(Some(values)),
     }
@@ -123,17 +123,17 @@ fn is_network(value: &str) -> bool {
     let Ok(address) = address.parse::<IpAddr>() else {
         return false;
     };
-    let most = if address.is_ipv4() { 32 } else { 128 };
+    let max_bits = if address.is_ipv4() { 32 } else { 128 };
     let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
+    is_number && bits.parse::<u8>().is_ok_and(|bits| bits <= max_bits)
 }
 
-/// The domain of the cluster's Services.
+/// Checks the domain of the cluster's Services, or returns the default.
 pub(super) fn cluster_domain(value: Option<String>) -> Result<String, InvalidValues> {
     Ok(name("clusterDomain", value)?.unwrap_or_else(|| CLUSTER_DOMAIN.to_owned()))
 }
 
-/// A name as Kubernetes has them, if there is one.
+/// Checks that a value, if there is one, is a valid Kubernetes name.
 pub(super) fn name(key: &'static str, value: Option<String>) -> Result<Option<String>, InvalidValues> {
     if let Some(value) = &value {
         Name::parse(value).map_err(|error| InvalidValues::Name { key, error })?;

@@ -1,4 +1,4 @@
-//! The values as they are written; `istio-values.schema.json` describes them.
+//! The values as the user writes them. `istio-values.schema.json` describes them.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Values {
     pub(super) service: Option<String>,
     pub(super) module: ModuleValues,
     pub(super) namespaces: Option<Vec<String>>,
-    /// As the filter's own configuration has them, which checks them.
+    /// In the format of the filter's own configuration, whose parser checks them.
     pub(super) workloads: Option<Vec<Value>>,
     pub(super) allowed_networks: Option<Vec<String>>,
     pub(super) cluster_domain: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Values {
     pub(super) config: Map<String, Value>,
 }
 
-/// Which proxies the filter is on.
+/// The proxies that run the filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ProxyKind {
@@ -36,7 +36,7 @@ pub(super) enum ProxyKind {
     Sidecar,
 }
 
-/// By which kind of Istio's it comes there.
+/// The Istio kind that adds the filter to the proxies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ExtensionKind {

@@ -1,4 +1,4 @@
-//! From objects to findings.
+//! Checks objects and returns findings.
 
 use burst_hpa::decode::API_VERSION;
 use burst_hpa::{Lint, Objects, Options, decode, defaulted, lint, lint_among, migrate, validate};
@@ -8,22 +8,22 @@ use crate::input::Input;
 use crate::objects::Object;
 use crate::short_form::{self, ScaleTargets};
 
-/// Which versions of the API are read.
+/// Which API versions of an HPA are accepted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Versions {
-    /// Those that a cluster takes.
+    /// The versions that a cluster accepts.
     Served,
-    /// Those that `migrate` knows.
+    /// The versions that `migrate` can convert.
     Known,
 }
 
-/// Everything to object to, in the order of the files.
+/// Returns the findings in the order of the files. An HPA of a version that clusters no longer serve is an error.
 #[must_use]
 pub fn check(input: &Input, options: Options) -> Vec<Finding> {
     check_versions(input, options, Versions::Served)
 }
 
-/// The same, where an HPA of a version that no cluster serves any more stands for what it becomes in `autoscaling/v2`.
+/// Like [`check`], but first converts an HPA of a version that clusters no longer serve to `autoscaling/v2`.
 #[must_use]
 pub fn check_of_any_version(input: &Input, options: Options) -> Vec<Finding> {
     check_versions(input, options, Versions::Known)
@@ -33,40 +33,40 @@ fn check_versions(input: &Input, options: Options, versions: Versions) -> Vec<Fi
     let mut findings: Vec<Finding> = input.invalid_documents.iter().map(Finding::syntax_error).collect();
     let mut related = Objects::default();
     for object in &input.objects {
-        // An HPA that is not like its kind is found below, with places.
+        // `check_hpa` reports an HPA that cannot be decoded, with positions.
         if let (Err(reason), false) = (related.insert(object.tree.to_json()), object.is_hpa()) {
             findings.push(Finding::related_object(object, &reason));
         }
     }
     let targets = ScaleTargets::of(input);
-    let mut shorts = Vec::new();
+    let mut short_forms = Vec::new();
     for object in input.objects.iter().filter(|object| short_form::is_short(object)) {
         match short_form::build(object, &targets, options) {
             Ok(hpa) => {
                 let stored = defaulted(hpa, options);
                 related.insert_hpa(stored.clone());
-                shorts.push((object, stored));
+                short_forms.push((object, stored));
             }
             Err(reasons) => findings.extend(reasons),
         }
     }
-    for (object, stored) in shorts {
+    for (object, stored) in short_forms {
         let lints = lint_among(&stored, &related, options).into_iter();
         findings.extend(lints.map(|finding| short_form::lint_finding(object, finding)));
     }
     for object in &input.objects {
-        findings.extend(of_object(object, &related, (options, versions)));
+        findings.extend(check_object(object, &related, (options, versions)));
     }
     findings.sort_by_key(|finding| (finding.source, finding.span.start));
     findings
 }
 
-fn of_object(object: &Object, related: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
-    if let Some(fault) = object.invalid_reason() {
-        return vec![Finding::undecodable(object, fault)];
+fn check_object(object: &Object, related: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
+    if let Some(reason) = object.invalid_reason() {
+        return vec![Finding::undecodable(object, reason)];
     }
     if object.is_hpa() {
-        of_hpa(object, related, (options, versions))
+        check_hpa(object, related, (options, versions))
     } else if let Some(finding) = Finding::misnamed_hpa(object) {
         vec![finding]
     } else if let Some(finding) = Finding::invalid_list(object) {
@@ -81,11 +81,11 @@ fn of_object(object: &Object, related: &Objects, (options, versions): (Options, 
     }
 }
 
-fn of_hpa(object: &Object, related: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
+fn check_hpa(object: &Object, related: &Objects, (options, versions): (Options, Versions)) -> Vec<Finding> {
     let mut node = object.tree.clone();
     match (object.api_version(), versions) {
         (API_VERSION, _) => {}
-        // The one older version that clusters still take; they convert it as `migrate` does.
+        // Clusters still accept `autoscaling/v1`, and convert it as `migrate` does.
         ("autoscaling/v1", _) | ("autoscaling/v2beta1" | "autoscaling/v2beta2", Versions::Known) => {
             match migrate(&node) {
                 Ok(migration) => node = migration.document,
@@ -103,7 +103,7 @@ fn of_hpa(object: &Object, related: &Objects, (options, versions): (Options, Ver
     if !errors.is_empty() {
         return errors.iter().map(|error| Finding::invalid(object, error)).collect();
     }
-    // Defaulting drops what these two are about.
+    // These two lints are about fields that defaulting removes.
     let dropped = lint(&written, options)
         .into_iter()
         .filter(|finding| matches!(finding.lint, Lint::DroppedTolerance | Lint::IgnoredStatus));

@@ -1,4 +1,4 @@
-//! Workflow commands, which GitHub shows beside the lines of a change; see
+//! GitHub workflow commands, which annotate the lines of a pull request; see
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>.
 
 use std::io;
@@ -28,7 +28,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Prin
     Ok(())
 }
 
-/// On one line: an escaped line break would become one in the log, and what is behind it a line of its own.
+/// Keeps text on one line. GitHub would turn a `%0A` into a line break in the log.
 fn escaped(text: &str) -> String {
     Printable::new(text).to_string().replace('%', "%25")
 }

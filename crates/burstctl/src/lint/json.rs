@@ -1,4 +1,4 @@
-//! One JSON object a line.
+//! One JSON object per line.
 
 use std::io;
 
@@ -35,7 +35,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Prin
             field: &finding.field,
             type_: finding.kind.type_(),
             detail: match finding.kind {
-                // Word for word, so that programs can compare.
+                // Exactly as the apiserver writes it, so that programs can compare.
                 FindingKind::Decode | FindingKind::Invalid(_) => finding.detail.clone(),
                 _ => detail(finding),
             },
@@ -47,7 +47,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Prin
     Ok(())
 }
 
-/// What is wrong and what to do.
+/// Returns the detail of a finding, followed by its advice.
 pub(super) fn detail(finding: &Finding) -> String {
     match &finding.advice {
         Some(advice) => format!("{}. {advice}", finding.detail.trim_end_matches('.')),

@@ -1,4 +1,4 @@
-//! `burstctl hpa lint`: what is wrong, and where.
+//! `burstctl hpa lint`: finds errors in HPAs and shows their positions.
 
 mod check;
 mod github;
@@ -16,10 +16,10 @@ use crate::finding::Finding;
 use crate::input::Source;
 use crate::printer::Printer;
 
-/// Writes findings.
+/// Writes findings in a format.
 ///
 /// # Errors
-/// If `out` cannot be written to.
+/// Returns an error if the printer cannot write.
 pub fn write(
     findings: &[Finding],
     sources: &[Source],
@@ -34,7 +34,7 @@ pub fn write(
     }
 }
 
-/// `3 errors, 1 warning`
+/// Counts the findings, as in `3 errors, 1 warning`.
 #[must_use]
 pub fn summary(findings: &[Finding]) -> String {
     let errors = findings

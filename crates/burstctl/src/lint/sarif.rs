@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, as code scanning reads it; see <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
+//! SARIF 2.1.0 for code scanning; see <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -50,7 +50,7 @@ fn result(finding: &Finding, sources: &[Source]) -> Value {
     })
 }
 
-/// What stands for itself in a path; a colon would end the scheme of a URI.
+/// The characters to percent-encode in a path. A colon is among them, because it would end the scheme of a URI.
 const PATH_SET: AsciiSet = NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')
@@ -58,7 +58,7 @@ const PATH_SET: AsciiSet = NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// A name of a file as a URI, relative as it was given.
+/// Returns a file name as a URI. A relative name stays relative.
 fn uri(file: &str) -> String {
     utf8_percent_encode(&file.replace('\\', "/"), &PATH_SET).to_string()
 }

@@ -1,4 +1,4 @@
-//! For people: as rustc shows its errors.
+//! Text for people, in the style of rustc's errors.
 
 use std::borrow::Cow;
 use std::io;
@@ -37,9 +37,9 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Prin
     Ok(())
 }
 
-/// Its name and its lines. A character stays one, so that columns hold.
+/// Returns the name and the lines of a file, escaped. Each character stays one character, so columns do not move.
 fn printable(source: &Source) -> (String, Vec<Cow<'_, str>>) {
-    // Most lines are ASCII, and bytes are quickly looked through.
+    // Most lines are ASCII, and checking bytes is fast.
     let is_plain = |line: &str| line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let lines = source.text.lines().map(|line| match is_plain(line) {
         true => line.into(),
@@ -48,7 +48,7 @@ fn printable(source: &Source) -> (String, Vec<Cow<'_, str>>) {
     (Printable::new(&source.name).to_string(), lines.collect())
 }
 
-/// What the renderer is given of a finding; it takes its title as it is.
+/// The escaped text of a finding. The renderer does not escape titles.
 struct PrintableText {
     title: String,
     detail: String,
@@ -74,7 +74,7 @@ fn report<'a>(finding: &Finding, raw: &'a PrintableText, file: &'a str, line: &'
     }
 }
 
-/// `shop/web: spec.maxReplicas: required value`
+/// Returns the title of a finding, as in `shop/web: spec.maxReplicas: required value`.
 pub(super) fn title(finding: &Finding) -> String {
     let raw = match finding.kind {
         FindingKind::Syntax => "not YAML",
@@ -96,7 +96,7 @@ pub(super) fn title(finding: &Finding) -> String {
         .join(": ")
 }
 
-/// The part of the line that is meant; what goes on below is not underlined.
+/// Returns the part of the line to underline. A span over several lines is underlined on the first one only.
 fn byte_range(line: &str, span: Span) -> std::ops::Range<usize> {
     let offset = |column: usize| {
         let mut characters = line.char_indices().map(|(index, _)| index);

@@ -1,5 +1,5 @@
-//! `burstctl policy admission`: policies as a `ValidatingAdmissionPolicy`, which refuses an HPA when it is applied for
-//! the metrics that the filter would refuse to its controller later.
+//! `burstctl policy admission`: writes policies as a `ValidatingAdmissionPolicy`. The API server then rejects an HPA
+//! whose external metrics the filter would refuse to the HPA controller later.
 //! <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/>
 
 use burst_policy::evaluate::Denial;
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use super::Evaluator;
 use super::cel_labels::{literal, selects_nothing, within};
 
-/// The name of both objects.
+/// The name of the policy and of its binding.
 const NAME: &str = "external-metric-policies";
 
-/// What an HPA asks for.
+/// CEL: the external metrics of an HPA.
 const EXTERNAL: &str = "has(object.spec.metrics) ? object.spec.metrics.filter(m, m.type == 'External' && \
     has(m.external)).map(m, m.external.metric) : []";
 
-/// The canonical name, as [`burst_policy::name::canonical`] has it.
+/// CEL: the canonical name of a metric, the same as [`burst_policy::name::canonical`] returns.
 const METRIC: &str = r"[m.name.lowerAscii().replace('\\|', '/').replace('|', '/')].map(n, n.startsWith('burst/') ? 'burst_' + n.substring(6) : n)[0]";
 
 const OPERATORS: &str = "['In', 'NotIn', 'Exists', 'DoesNotExist']";
 
-/// The policy and its binding.
+/// Returns the `ValidatingAdmissionPolicy` and its binding.
 #[must_use]
 pub fn admission(evaluator: &Evaluator<'_>) -> [Value; 2] {
     let user = UserInfo::new(evaluator.user, evaluator.groups);
@@ -32,7 +32,7 @@ pub fn admission(evaluator: &Evaluator<'_>) -> [Value; 2] {
     let policies: Vec<_> = evaluator.policies.iter().filter(applies).collect();
     let mut variables = vec![
         variable("external", EXTERNAL),
-        variable("asked", asked()),
+        variable("asked", queries_with_wants()),
         variable("queries", queries()),
     ];
     let mut validations = vec![json!({
@@ -42,10 +42,10 @@ pub fn admission(evaluator: &Evaluator<'_>) -> [Value; 2] {
         "reason": "Forbidden",
     })];
     validations.extend(without_policy(evaluator.default, &policies));
-    for (place, policy) in policies.iter().enumerate() {
-        variables.push(variable(&format!("words{place}"), reasons(policy)));
-        variables.push(variable(&format!("refused{place}"), refused(policy, evaluator.default)));
-        validations.push(validation(place, policy));
+    for (index, policy) in policies.iter().enumerate() {
+        variables.push(variable(&format!("words{index}"), reasons(policy)));
+        variables.push(variable(&format!("refused{index}"), refused(policy, evaluator.default)));
+        validations.push(validation(index, policy));
     }
     let spec = json!({
         "failurePolicy": "Fail",
@@ -53,7 +53,7 @@ pub fn admission(evaluator: &Evaluator<'_>) -> [Value; 2] {
             "apiGroups": ["autoscaling"], "apiVersions": ["v2"], "operations": ["CREATE", "UPDATE"],
             "resources": ["horizontalpodautoscalers"],
         }]},
-        // What is on its way out must not be held up.
+        // Do not block the deletion of an HPA.
         "matchConditions": [{"name": "stays", "expression": "!has(object.metadata.deletionTimestamp)"}],
         "variables": variables,
         "validations": validations,
@@ -76,8 +76,8 @@ fn variable(name: &str, expression: impl Into<String>) -> Value {
     json!({"name": name, "expression": expression.into()})
 }
 
-/// Each query with its canonical name and its requirements as one list.
-fn asked() -> String {
+/// CEL: each query with its canonical name, and its label requirements as one list.
+fn queries_with_wants() -> String {
     let want = |key: &str, operator: &str, values: &str| {
         format!("{{'key': dyn({key}), 'operator': dyn({operator}), 'values': dyn({values})}}")
     };
@@ -99,7 +99,7 @@ fn queries() -> String {
     )
 }
 
-/// Where no policy applies, and without one nothing passes.
+/// Rejects external metrics in a namespace without a policy, if the default is to deny. `None` if no check is needed.
 fn without_policy(default: DefaultDecision, policies: &[&Policy]) -> Option<Value> {
     let namespaces: Option<Vec<_>> = policies.iter().map(|policy| policy.namespace().map(literal)).collect();
     let namespaces = namespaces.filter(|_| default == DefaultDecision::Deny)?.join(", ");
@@ -110,12 +110,12 @@ fn without_policy(default: DefaultDecision, policies: &[&Policy]) -> Option<Valu
     }))
 }
 
-/// What is said where a rule refuses, by its place.
+/// CEL: the message for each rule that refuses, by the index of the rule.
 fn reasons(policy: &Policy) -> String {
-    let reason = |(place, rule): (usize, &burst_policy::policy::Rule)| {
+    let reason = |(index, rule): (usize, &burst_policy::policy::Rule)| {
         let decision = match rule.effect {
-            RuleEffect::Deny => PolicyDecision::Denied(place),
-            RuleEffect::AllowWithin { .. } => PolicyDecision::TooBroad(place),
+            RuleEffect::Deny => PolicyDecision::Denied(index),
+            RuleEffect::AllowWithin { .. } => PolicyDecision::TooBroad(index),
         };
         literal(&Denial::Policy(policy, decision).to_string())
     };
@@ -123,16 +123,16 @@ fn reasons(policy: &Policy) -> String {
     format!("[{}]", reasons.join(", "))
 }
 
-/// The queries that a policy refuses, each with the place of the rule that was the first for it.
+/// CEL: the queries that a policy refuses, each with the index of the first rule that matches it.
 fn refused(policy: &Policy, default: DefaultDecision) -> String {
     let rules = || policy.rules().iter().enumerate();
     let patterns = rules().map(|(_, rule)| format!("q.metric.matches({})", literal(&rule.pattern.anchored_text())));
     let patterns = patterns.collect::<Vec<_>>().join(", ");
-    let passes = rules().filter_map(|(place, rule)| match &rule.effect {
+    let passes = rules().filter_map(|(index, rule)| match &rule.effect {
         RuleEffect::Deny => None,
         RuleEffect::AllowWithin { selected, .. } => {
             let within = within(selected);
-            Some(format!("d.rule == {place} && (d.query.nothing || ({within}))"))
+            Some(format!("d.rule == {index} && (d.query.nothing || ({within}))"))
         }
     });
     let without_rule = (default == DefaultDecision::Allow).then(|| "d.rule == -1".to_owned());
@@ -143,15 +143,15 @@ fn refused(policy: &Policy, default: DefaultDecision) -> String {
     )
 }
 
-fn validation(place: usize, policy: &Policy) -> Value {
-    let everywhere = format!("size(variables.refused{place}) == 0");
+fn validation(index: usize, policy: &Policy) -> Value {
+    let everywhere = format!("size(variables.refused{index}) == 0");
     let expression = match policy.namespace() {
         None => everywhere,
         Some(namespace) => format!("request.namespace != {} || {everywhere}", literal(namespace)),
     };
     let no_rule = literal(&Denial::Policy(policy, PolicyDecision::NoMatchingRule).to_string());
-    let reason = format!("d.rule == -1 ? {no_rule} : variables.words{place}[d.rule]");
+    let reason = format!("d.rule == -1 ? {no_rule} : variables.words{index}[d.rule]");
     let message =
-        format!("variables.refused{place}.map(d, 'external metric ' + d.query.metric + ': ' + ({reason}))[0]");
+        format!("variables.refused{index}.map(d, 'external metric ' + d.query.metric + ': ' + ({reason}))[0]");
     json!({"expression": expression, "messageExpression": message, "reason": "Forbidden"})
 }

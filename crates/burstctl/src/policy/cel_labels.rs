@@ -1,18 +1,18 @@
-//! In CEL: whether the selector of an HPA's metric is at least as narrow as a policy's. The same as
-//! [`burst_policy::LabelConstraints::is_subset_of`], written for each selector of a policy.
+//! CEL expressions that check whether the selector of an HPA's metric is at least as narrow as a policy's. They give
+//! the same result as [`burst_policy::LabelConstraints::is_subset_of`].
 //!
-//! A query's requirements are a list `wants` of `{key, operator, values}`, `matchLabels` among them as `In`.
+//! The requirements of a query are a list `wants` of `{key, operator, values}`. It has each of `matchLabels` as `In`.
 
 use burst_policy::LabelConstraints;
 
-/// Whether a requirement `w` lets the value `v` pass.
+/// CEL: whether the requirement `w` accepts the value `v`.
 fn admits(v: &str) -> String {
     format!(
         "(w.operator == 'In' ? {v} in w.values : w.operator == 'NotIn' ? !({v} in w.values) : w.operator == 'Exists')"
     )
 }
 
-/// Whether some requirement about a key contradicts the others of it: then nothing is selected.
+/// CEL: whether two requirements on the same key contradict each other, so that the query selects nothing.
 pub(super) fn selects_nothing() -> String {
     let admits = admits("v");
     format!(
@@ -21,7 +21,7 @@ pub(super) fn selects_nothing() -> String {
     )
 }
 
-/// Whether a query `d.query` that selects something selects no more than these.
+/// CEL: whether `d.query` selects no more than these labels do. It must select something.
 pub(super) fn within(labels: &LabelConstraints) -> String {
     let each = labels.iter().map(|(key, values)| {
         let key = literal(key);
@@ -30,7 +30,7 @@ pub(super) fn within(labels: &LabelConstraints) -> String {
             Ok(listed) => {
                 let others = format!("d.query.wants.exists(w, w.key == {key} && !{})", admits("v"));
                 let only = format!("w.values.all(v, v in {} || {others})", list(listed));
-                // The inner requirement is called as the outer one, and hides it.
+                // `others` binds `w` again, which would hide the outer requirement.
                 let only = only.replacen("w.values", "a.values", 1);
                 format!("d.query.wants.exists(a, a.key == {key} && a.operator == 'In' && {only})")
             }
@@ -55,9 +55,9 @@ pub(super) fn within(labels: &LabelConstraints) -> String {
     }
 }
 
-/// Whether there is a requirement about a key of which that holds.
-fn has(key: &str, what: &str) -> String {
-    format!("d.query.wants.exists(w, w.key == {key} && {what})")
+/// CEL: whether some requirement on a key satisfies `condition`.
+fn has(key: &str, condition: &str) -> String {
+    format!("d.query.wants.exists(w, w.key == {key} && {condition})")
 }
 
 fn list(values: &[Box<str>]) -> String {
@@ -65,7 +65,7 @@ fn list(values: &[Box<str>]) -> String {
     format!("[{}]", values.join(", "))
 }
 
-/// A text in CEL.
+/// Returns text as a CEL string literal.
 pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

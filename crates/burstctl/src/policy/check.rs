@@ -1,6 +1,8 @@
-//! `burstctl policy check`: the policies of a cluster as the filter finds them, and a status that says so.
+//! `burstctl policy check`: checks the policies of a cluster as the filter does. It can write the results to their
+//! status.
 //!
-//! The filter only reads; who wants `kubectl get` to tell of a policy that is none runs this, in a pipeline or a CronJob.
+//! The filter itself never writes. Run this command in a pipeline or a CronJob if you want `kubectl get` to show
+//! which policies are invalid.
 
 use std::io;
 
@@ -19,23 +21,24 @@ use crate::printer::Printer;
 const PLURAL: &str = "externalmetricpolicies";
 const ACCEPTED: &str = "Accepted";
 
-/// What is found of a policy.
+/// The result of checking a policy.
 #[derive(Debug)]
 pub struct CheckedPolicy {
     /// `namespace/name`
     pub title: String,
-    /// How many rules it has; 0 where it is none.
+    /// The number of rules; 0 if the policy is invalid.
     pub rules: usize,
-    /// Why it is none; `None` if it is one.
+    /// Why the policy is invalid; `None` if it is valid.
     pub reason: Option<String>,
-    /// Why its status could not be written.
+    /// Why the status could not be written; `None` if it was, or did not have to be.
     pub status_error: Option<String>,
 }
 
-/// Checks every policy of a cluster, and may write what is found. `root` is the namespace whose policies are for all.
+/// Checks every policy of a cluster, and writes the results to their status if `write_status` is set. Policies in the
+/// namespace `root` apply to all namespaces.
 ///
 /// # Errors
-/// If there is no such cluster, or the policies cannot be listed.
+/// Returns an error if the context cannot be used, or the policies cannot be listed.
 pub fn check(context: &str, root: Option<&str>, write_status: bool) -> Result<Vec<CheckedPolicy>, LiveError> {
     let cluster = Cluster::of_context(context)?;
     let all: Api<DynamicObject> = Api::all_with(cluster.client(), &resource());
@@ -57,7 +60,7 @@ fn resource() -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, KIND), PLURAL)
 }
 
-/// What is found of each, for itself and with the others.
+/// Checks each policy by itself, then all of them against the limits.
 fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<CheckedPolicy> {
     let parsed: Vec<_> = objects.iter().map(parse).collect();
     let of = |(title, parsed): &(String, Result<Policy, PolicyError>)| CheckedPolicy {
@@ -70,17 +73,17 @@ fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<CheckedPolicy> 
         status_error: None,
     };
     let mut checked: Vec<_> = parsed.iter().map(of).collect();
-    let good = objects.iter().zip(&parsed).enumerate();
-    let good =
-        good.filter_map(|(place, (object, (_, parsed)))| Some((place, namespace(object), parsed.as_ref().ok()?)));
-    let good: Vec<_> = good.collect();
-    let policies: Vec<_> = good
+    let valid = objects.iter().zip(&parsed).enumerate();
+    let valid =
+        valid.filter_map(|(index, (object, (_, parsed)))| Some((index, namespace(object), parsed.as_ref().ok()?)));
+    let valid: Vec<_> = valid.collect();
+    let policies: Vec<_> = valid
         .iter()
         .map(|(_, namespace, policy)| (*namespace, *policy))
         .collect();
-    for (place, reason) in exceeding_limits(&policies, root) {
-        let place = good.get(place).map(|(place, ..)| *place);
-        if let Some(found) = place.and_then(|place| checked.get_mut(place)) {
+    for (index, reason) in exceeding_limits(&policies, root) {
+        let index = valid.get(index).map(|(index, ..)| *index);
+        if let Some(found) = index.and_then(|index| checked.get_mut(index)) {
             found.reason = Some(reason);
         }
     }
@@ -99,7 +102,7 @@ fn parse(object: &DynamicObject) -> (String, Result<Policy, PolicyError>) {
     (title, parsed)
 }
 
-/// The status that says so; `None` where it is there already.
+/// Returns the status to write, or `None` if the object already has it.
 fn status(object: &DynamicObject, found: &CheckedPolicy) -> Option<Value> {
     let generation = object.metadata.generation;
     let (word, reason) = match found.reason {
@@ -133,10 +136,10 @@ async fn write_to(client: Client, object: &DynamicObject, status: &Value) -> kub
         .map(drop)
 }
 
-/// Writes what is found: a line each.
+/// Writes one line per policy.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if the printer cannot write.
 pub fn write(checked: &[CheckedPolicy], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
     checked.iter().try_for_each(
         |CheckedPolicy {

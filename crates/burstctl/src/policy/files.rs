@@ -1,4 +1,4 @@
-//! Policies out of files: `ExternalMetricPolicy` objects, and the filter's configuration with those that stand in it.
+//! Reads policies from files: `ExternalMetricPolicy` objects, and the policies in the filter's configuration.
 
 use burst_policy::{DefaultDecision, Policy, PolicyError};
 
@@ -8,34 +8,35 @@ use crate::objects::Object;
 use crate::plugin_config;
 use burst_hpa::node::{Mark, NodeValue};
 
-/// The group and version that ship.
+/// The group and version of the shipped CustomResourceDefinition.
 pub(super) const API_VERSION: &str = "burstmetrics.dev/v1alpha1";
 pub(super) const KIND: &str = "ExternalMetricPolicy";
 
-/// What files say of policies.
+/// The policies of some files.
 #[derive(Debug, Default)]
 pub struct PolicyFiles {
-    /// In the order in which the filter asks them: of the configuration, of the root namespace, and of the others.
+    /// In the order in which the filter evaluates them: from the configuration, from the root namespace, then the others.
     pub policies: Vec<Policy>,
-    /// What is no policy.
+    /// The objects that are not valid policies.
     pub invalid: Vec<InvalidPolicy>,
-    /// As a configuration says.
+    /// The default of the configuration, if there is one.
     pub default: Option<DefaultDecision>,
 }
 
-/// What is no policy.
+/// An object that is not a valid policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidPolicy {
-    /// Index of its source.
+    /// The index of its source.
     pub source: usize,
-    /// Where it begins to be none.
+    /// The position of the error.
     pub at: Mark,
-    /// Why it is none.
+    /// Why it is invalid.
     pub reason: String,
 }
 
 impl PolicyFiles {
-    /// Reads all that there are. Objects of the root namespace are for all; a configuration may say which that is.
+    /// Reads all policies. Policies of the root namespace apply to every namespace. If `root_namespace` is `None`, the
+    /// configuration may name it.
     #[must_use]
     pub fn read(input: &Input, root_namespace: Option<&str>) -> Self {
         let mut read = Self::default();
@@ -46,24 +47,24 @@ impl PolicyFiles {
         let mut objects: Vec<_> = input.objects.iter().filter(|object| object.kind() == KIND).collect();
         let is_root = |object: &Object| Some(object.namespace()) == root.as_deref();
         objects.sort_by_key(|object| (!is_root(object), object.title()));
-        let mut taken = Vec::new();
+        let mut valid = Vec::new();
         for object in objects {
             let applies = Some(object.namespace()).filter(|_| !is_root(object));
             match policy(object, applies) {
-                Ok(policy) => taken.push((object, policy)),
+                Ok(policy) => valid.push((object, policy)),
                 Err((field, reason)) => read.reject(object, &field, &reason),
             }
         }
-        let all: Vec<_> = taken
+        let all: Vec<_> = valid
             .iter()
             .map(|(object, policy)| (object.namespace(), policy))
             .collect();
-        for (place, reason) in exceeding_limits(&all, root.as_deref()) {
-            if let Some((object, _)) = taken.get(place) {
+        for (index, reason) in exceeding_limits(&all, root.as_deref()) {
+            if let Some((object, _)) = valid.get(index) {
                 read.reject(object, "spec.rules", &reason);
             }
         }
-        read.policies.extend(taken.into_iter().map(|(_, policy)| policy));
+        read.policies.extend(valid.into_iter().map(|(_, policy)| policy));
         read
     }
 
@@ -95,7 +96,7 @@ impl PolicyFiles {
             KIND => format!("{}: ", object.title()),
             _ => String::new(),
         };
-        let place = if field.is_empty() {
+        let prefix = if field.is_empty() {
             String::new()
         } else {
             format!("{field}: ")
@@ -103,19 +104,19 @@ impl PolicyFiles {
         self.invalid.push(InvalidPolicy {
             source: object.source,
             at,
-            reason: format!("{title}{place}{reason}"),
+            reason: format!("{title}{prefix}{reason}"),
         });
     }
 }
 
-/// The policy that an object is, or the field that makes it none and why.
+/// Parses an object as a policy. The error is the invalid field and the reason.
 pub(super) fn policy(object: &Object, applies: Option<&str>) -> Result<Policy, (String, String)> {
     if object.api_version() != API_VERSION {
         let reason = format!("expected {API_VERSION:?}, found {:?}", object.api_version());
         return Err(("apiVersion".to_owned(), reason));
     }
-    if let Some(twice) = object.tree.duplicate() {
-        return Err((twice.name.clone(), "is written twice".to_owned()));
+    if let Some(duplicate) = object.tree.duplicate() {
+        return Err((duplicate.name.clone(), "is written twice".to_owned()));
     }
     if let NodeValue::Object(fields) = &object.tree.value {
         const KNOWN: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
@@ -135,7 +136,7 @@ pub(super) fn policy(object: &Object, applies: Option<&str>) -> Result<Policy, (
         } else {
             format!("spec.{path}")
         };
-        // The place in a JSON that nobody wrote.
+        // Drop the position: it refers to generated JSON, not to the file.
         let reason = kind.to_string();
         let reason = reason.rsplit_once(" at line ").map_or(&*reason, |(reason, _)| reason);
         (field, reason.to_owned())

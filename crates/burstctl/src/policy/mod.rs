@@ -1,4 +1,4 @@
-//! External metric policies without a cluster: what they are, and what they say of the HPAs that somebody wants to have.
+//! External metric policies: reading and checking them, and evaluating them for the external metrics of HPAs.
 
 pub mod admission;
 mod cel_labels;
@@ -12,15 +12,15 @@ pub use files::{InvalidPolicy, PolicyFiles};
 
 use burst_policy::{DefaultDecision, Policy};
 
-/// Policies as they meet somebody's queries.
+/// Policies, and the user whose queries they are evaluated for.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
-    /// All of them, in the order in which they are asked.
+    /// All policies, in the order of evaluation.
     pub policies: &'a [Policy],
-    /// What becomes of a query that none is for.
+    /// The decision on a query that no policy covers.
     pub default: DefaultDecision,
-    /// Who asks.
+    /// The user that sends the queries.
     pub user: &'a str,
-    /// Their groups.
+    /// The groups of the user.
     pub groups: &'a [String],
 }

@@ -1,4 +1,4 @@
-//! `burstctl policy test`: what policies say of the external metrics of HPAs.
+//! `burstctl policy test`: evaluates policies for the external metrics of HPAs.
 
 use std::io;
 
@@ -13,22 +13,22 @@ use super::Evaluator;
 use crate::args::Output;
 use crate::printer::Printer;
 
-/// What is said of one metric of an HPA.
+/// The decision on one external metric of an HPA.
 #[derive(Debug)]
 pub struct MetricDecision {
     /// `namespace/name` of the HPA.
     pub hpa: String,
-    /// The canonical name.
+    /// The canonical name of the metric.
     pub metric: String,
-    /// As a query has it.
+    /// The label selector, as the query string has it.
     pub selector: String,
-    /// What each policy that applies says.
+    /// The name and the decision of each policy that applies.
     pub decisions: Vec<(String, PolicyDecision)>,
-    /// Why the metric would not be served; `None` if it would.
+    /// Why the filter would refuse the metric; `None` if it would serve it.
     pub refusal: Option<String>,
 }
 
-/// What the policies say of each external metric.
+/// Evaluates the policies for each external metric of an HPA.
 #[must_use]
 pub fn test(
     evaluator: &Evaluator<'_>,
@@ -46,7 +46,7 @@ pub fn test(
 }
 
 fn decide(evaluator: &Evaluator<'_>, namespace: &str, title: &str, metric: &MetricIdentifier) -> MetricDecision {
-    let selector = metric.selector.as_ref().map(words).unwrap_or_default();
+    let selector = metric.selector.as_ref().map(to_policy_selector).unwrap_or_default();
     let mut decision = MetricDecision {
         hpa: title.to_owned(),
         metric: name::canonical(&metric.name),
@@ -75,7 +75,7 @@ fn decide(evaluator: &Evaluator<'_>, namespace: &str, title: &str, metric: &Metr
     decision
 }
 
-fn words(selector: &meta::LabelSelector) -> LabelSelector {
+fn to_policy_selector(selector: &meta::LabelSelector) -> LabelSelector {
     let expression = |one: &meta::LabelSelectorRequirement| LabelSelectorRequirement {
         key: one.key.clone(),
         operator: one.operator.clone(),
@@ -102,10 +102,10 @@ fn text(selector: &LabelSelector) -> String {
     labels.chain(expressions).collect::<Vec<_>>().join(",")
 }
 
-/// Writes what is said: a line each.
+/// Writes one line per decision.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if the printer cannot write.
 pub fn write(decision: &[MetricDecision], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
     decision.iter().try_for_each(|decision| match output {
         Output::Text => printer.line(line(decision)),
@@ -127,7 +127,7 @@ fn line(decision: &MetricDecision) -> String {
         None if decision.decisions.is_empty() => "passes: no ExternalMetricPolicy applies".to_owned(),
         None => {
             let rules = decision.decisions.iter().map(|(policy, decision)| match decision {
-                PolicyDecision::Allowed(place) => format!("{policy} rule {}", place + 1),
+                PolicyDecision::Allowed(index) => format!("{policy} rule {}", index + 1),
                 _ => format!("{policy} has no rule for it"),
             });
             format!("passes: {}", rules.collect::<Vec<_>>().join(", "))
@@ -139,9 +139,9 @@ fn line(decision: &MetricDecision) -> String {
 fn object(decision: &MetricDecision) -> serde_json::Value {
     let decisions = decision.decisions.iter().map(|(policy, decision)| {
         let (says, rule) = match decision {
-            PolicyDecision::Allowed(place) => ("allow", Some(place + 1)),
-            PolicyDecision::Denied(place) => ("deny", Some(place + 1)),
-            PolicyDecision::TooBroad(place) => ("too-wide", Some(place + 1)),
+            PolicyDecision::Allowed(index) => ("allow", Some(index + 1)),
+            PolicyDecision::Denied(index) => ("deny", Some(index + 1)),
+            PolicyDecision::TooBroad(index) => ("too-wide", Some(index + 1)),
             PolicyDecision::NoMatchingRule => ("no-rule", None),
         };
         json!({"policy": policy, "rule": rule, "says": says})

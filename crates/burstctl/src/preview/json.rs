@@ -1,4 +1,4 @@
-//! One JSON object a line: one for each Service, then one for each thing that is about no Service.
+//! One JSON object per line: one for each Service, then one for each finding that is not about a Service.
 
 use std::io;
 
@@ -20,7 +20,7 @@ struct Service<'a> {
     remarks: Vec<Reason<'a>>,
 }
 
-/// A reason, and what to do.
+/// A reason, and what to do about it.
 #[derive(Serialize)]
 struct Reason<'a> {
     reason: &'a str,
@@ -29,7 +29,7 @@ struct Reason<'a> {
     trouble: bool,
 }
 
-/// What is about no Service: `hpa`, `object` or `resource`, and why it is told.
+/// A finding that is not about a Service. Exactly one of `hpa`, `object` and `resource` is set.
 #[derive(Serialize)]
 struct OtherFinding<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

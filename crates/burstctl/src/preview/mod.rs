@@ -1,5 +1,5 @@
-//! Shows what the filter would serve for a cluster that it does not run in yet. The model of the filter reads the cluster,
-//! joins it and serves it.
+//! Shows what the filter would serve in a cluster where it does not run yet. It uses the filter's own code to list
+//! the resources, join them and compute the headers.
 
 mod json;
 mod read;
@@ -20,45 +20,45 @@ use crate::printer::Printer;
 
 pub use read::{ApiAnswer, ClusterRead, ListError, read};
 
-/// What the filter would say.
+/// The headers that the filter would serve, and its findings.
 #[derive(Debug)]
 pub struct Preview {
     /// The name of the header.
     pub header: String,
-    /// Every Service, by `namespace/name`.
+    /// Every Service, sorted by `namespace/name`.
     pub services: Vec<ServicePreview>,
-    /// HPAs that stand for nothing that is read.
+    /// HPAs whose target is not among the resources that the filter reads.
     pub unmatched_hpas: Vec<UnmatchedHpa>,
-    /// Objects that cannot be read, each with its kind.
+    /// Objects that cannot be decoded, each with its kind.
     pub bad: Vec<(String, InvalidItem)>,
-    /// Kinds that the cluster does not know, as RBAC names them.
+    /// Resources that the cluster does not serve, in the notation of RBAC.
     pub absent: Vec<String>,
 }
 
-/// What the filter would say of one Service.
+/// The header that the filter would serve for one Service.
 #[derive(Debug)]
 pub struct ServicePreview {
-    /// Which.
+    /// The namespace and name of the Service.
     pub of: ObjectName,
     /// The header's value, or why there is none.
     pub value: Result<String, NoHeader>,
-    /// What is odd about it.
+    /// Findings about the Service, whether or not it has a header.
     pub remarks: Vec<LoadFinding>,
 }
 
 /// Why responses of a Service have no header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoHeader {
-    /// It has no load.
+    /// The join has no replicas for the Service.
     NoLoad(NoLoadReason),
-    /// What the filter gives as its reason, where the join has none.
+    /// The join has no reason, but the filter would serve no header. This would be a bug.
     Filter(Absence),
 }
 
-/// Says what the filter would of what was read.
+/// Computes what the filter would serve for a cluster.
 ///
 /// # Errors
-/// The snapshot cannot be read back, which would be a bug.
+/// Returns an error if the snapshot cannot be decoded, which would be a bug.
 pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview, InvalidSnapshot> {
     let mut cache = ServingCache::default();
     cache.take(read.snapshot)?;
@@ -85,16 +85,16 @@ pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview,
     })
 }
 
-/// The configuration reads other namespaces than the one asked for.
+/// The configuration does not read the requested namespace.
 #[derive(Debug, thiserror::Error)]
 #[error("the configuration does not read namespace {0}: it is not in `namespaces`")]
 pub struct NamespaceNotConfigured(Name);
 
-/// Reads one namespace of those that the configuration names, or of all. Nothing of the join reaches over the border of
-/// a namespace.
+/// Restricts a configuration to one namespace. This does not change the result for that namespace, because the join
+/// never crosses namespaces.
 ///
 /// # Errors
-/// The configuration leaves it out.
+/// Returns an error if the configuration does not read the namespace.
 pub fn restrict_to_namespace(content: &mut Content, namespace: Name) -> Result<(), NamespaceNotConfigured> {
     content
         .sources
@@ -147,7 +147,7 @@ impl ServicePreview {
 }
 
 impl Preview {
-    /// How many things there are to object to.
+    /// Returns the number of problems.
     #[must_use]
     pub fn problems(&self) -> usize {
         self.services
@@ -158,7 +158,7 @@ impl Preview {
             + self.bad.len()
     }
 
-    /// A line of numbers.
+    /// Returns a line with the number of Services, headers and problems.
     #[must_use]
     pub fn summary(&self) -> String {
         let with = self
@@ -172,10 +172,10 @@ impl Preview {
     }
 }
 
-/// Writes it.
+/// Writes a preview.
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if the printer cannot write.
 pub fn write(preview: &Preview, output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
     match output {
         Output::Text => text::write(preview, printer),
@@ -183,11 +183,10 @@ pub fn write(preview: &Preview, output: Output, printer: &mut Printer<'_>) -> io
     }
 }
 
-/// What a bad object costs.
+/// The reason shown for an object that cannot be decoded.
 const BAD: &str = "unreadable";
-/// What to do about it.
 const BAD_ADVICE: &str = "correct the object; the filter ignores it and serves the others";
-/// A kind that is not there.
+/// The reason shown for a resource that the cluster does not serve.
 const ABSENT: &str = "kind-absent";
-/// What to do about it.
+
 const ABSENT_ADVICE: &str = "nothing if its CRD will be installed later; otherwise remove it from `workloads`";

@@ -1,4 +1,4 @@
-//! One round of the filter's reflectors. The caller sends the requests.
+//! Lists the resources once with the filter's reflectors. The caller sends the requests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -11,36 +11,36 @@ use burst_model::records::{Checkpoint, Confirmed, Record as _};
 use burst_model::sync::scheduler::ScheduledRequest;
 use burst_model::time::Time;
 
-/// The longest pause after a failure: nobody waits for a second try here.
+/// The longest backoff after a failure, so that no retry is due before the preview ends.
 const MAX_BACKOFF_JITTER: u32 = u32::MAX;
 
-/// What the API answered to a GET.
+/// The API server's response to a GET.
 #[derive(Clone, Debug)]
 pub struct ApiAnswer {
-    /// The status code.
+    /// The HTTP status code.
     pub status: u16,
-    /// `content-type`.
+    /// The `content-type` header.
     pub content_type: Option<Vec<u8>>,
     /// The whole body.
     pub body: Vec<u8>,
 }
 
-/// What a round brought.
+/// The result of listing every resource once.
 #[derive(Debug, Default)]
 pub struct ClusterRead {
-    /// The snapshot's bytes.
+    /// The encoded snapshot.
     pub snapshot: Vec<u8>,
-    /// The objects behind it.
+    /// The objects that the snapshot was computed from.
     pub resume: Checkpoint,
-    /// When they were read.
+    /// When each list was read.
     pub confirmed: Confirmed,
-    /// What could not be read, each with its kind.
+    /// Objects that could not be decoded, each with its kind.
     pub bad: Vec<(String, InvalidItem)>,
-    /// Kinds that the cluster does not know, as RBAC names them.
+    /// Resources that the cluster does not serve, in the notation of RBAC.
     pub absent: Vec<String>,
 }
 
-/// A list that could not be had.
+/// A list request that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot list {list}: {failure}; {}", advice(.list, .failure))]
 pub struct ListError {
@@ -48,10 +48,10 @@ pub struct ListError {
     failure: Failure,
 }
 
-/// Reads every list of a configuration, page by page.
+/// Reads every list of a configuration, page by page, through `get`.
 ///
 /// # Errors
-/// The lists that could not be had: a preview is of all that the proxy would read.
+/// Returns every list that failed. A preview needs all the lists that the filter would read.
 pub fn read(
     config: Rc<Config>,
     now: Time,
@@ -69,8 +69,8 @@ pub fn read(
             continue;
         };
         match effect {
-            // A round is the lists; what would happen afterwards is not waited for.
-            Effect::Request(ask) if ask.request.verb == Verb::Watch => {}
+            // The initial lists are enough. Ignore the watches that would follow.
+            Effect::Request(scheduled) if scheduled.request.verb == Verb::Watch => {}
             Effect::Request(ScheduledRequest { source: id, request }) => {
                 let Some(source) = leader.source(id).cloned() else {
                     continue;
@@ -86,7 +86,7 @@ pub fn read(
             Effect::PublishSnapshot(snapshot) => read.snapshot = snapshot,
             Effect::WriteCheckpoint(resume) => read.resume = Checkpoint::from_bytes(&resume).unwrap_or_default(),
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
-            // Who looks at a whole cluster is told in other words than a log has.
+            // The preview has its own messages for what the filter would log.
             Effect::RequestHub(_)
             | Effect::PublishPolicies(_)
             | Effect::RecordFailures(_)
@@ -110,11 +110,11 @@ pub fn read(
     if refused.is_empty() { Ok(read) } else { Err(refused) }
 }
 
-/// One list, as far as it was read.
+/// One list, and what its pages have shown so far.
 struct ListState {
     source: Source,
     bad: Vec<InvalidItem>,
-    /// Of the last page; a reflector relists by itself after a 410.
+    /// The failure of the last page. A page may succeed after a failure, because a reflector relists after a 410.
     failure: Option<Failure>,
 }
 
@@ -147,7 +147,7 @@ impl ApiAnswer {
     }
 }
 
-/// What the person at the terminal can do: it is their account that asks, not the proxy's.
+/// Returns advice for the user of the command, whose own credentials send the requests.
 fn advice(list: &Source, failure: &Failure) -> String {
     match failure {
         Failure::Forbidden(_) => {
@@ -172,11 +172,11 @@ mod tests {
 
     const NOW: Time = Time::from_unix_millis(1_700_000_000_000);
 
-    fn config(words: &Value) -> Rc<Config> {
-        Rc::new(plugin_config::parse(words).unwrap())
+    fn config(json: &Value) -> Rc<Config> {
+        Rc::new(plugin_config::parse(json).unwrap())
     }
 
-    /// An empty list of whatever is asked for.
+    /// An empty list of the requested resource.
     fn empty(path: &str) -> ApiAnswer {
         let plural = path.split('?').next().and_then(|path| path.rsplit('/').next());
         let kind = match plural.unwrap() {
@@ -200,11 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn each_list_is_asked_for_once_and_every_page_of_it() {
-        let mut asked = Vec::new();
+    fn each_list_is_requested_once_with_all_its_pages() {
+        let mut requested = Vec::new();
         let config = config(&json!({"cluster": "k", "page_size": 1}));
         let read = read(config, NOW, |path| {
-            asked.push(path.to_owned());
+            requested.push(path.to_owned());
             if path == "/api/v1/services?limit=1" {
                 let item = json!({"metadata": {"name": "a", "namespace": "b"}, "spec": 7});
                 let list = json!({"kind": "ServiceList", "metadata": {"continue": "next"}, "items": [item]});
@@ -213,10 +213,10 @@ mod tests {
             Ok(empty(path))
         })
         .unwrap();
-        assert_eq!(asked.len(), 5, "{asked:?}");
+        assert_eq!(requested.len(), 5, "{requested:?}");
         assert!(
-            asked.contains(&"/api/v1/services?limit=1&continue=next".into()),
-            "{asked:?}"
+            requested.contains(&"/api/v1/services?limit=1&continue=next".into()),
+            "{requested:?}"
         );
         assert_eq!(read.confirmed.oldest(), Some(NOW));
         let bad: Vec<_> = read
@@ -228,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_expires_is_read_again_from_its_start_once() {
-        for (expiries, well) in [(1, true), (2, false)] {
+    fn an_expired_list_is_restarted_once() {
+        for (expiries, succeeds) in [(1, true), (2, false)] {
             let mut left = expiries;
             let result = read(config(&json!({"cluster": "k"})), NOW, |path| {
                 if path.contains("services") && left > 0 {
@@ -238,12 +238,12 @@ mod tests {
                 }
                 Ok(empty(path))
             });
-            assert_eq!(result.is_ok(), well, "{result:?}");
+            assert_eq!(result.is_ok(), succeeds, "{result:?}");
         }
     }
 
     #[test]
-    fn a_refusal_names_what_ones_own_user_lacks() {
+    fn a_forbidden_list_names_the_rights_that_the_user_needs() {
         let refused = read(config(&json!({"cluster": "k", "namespaces": ["shop"]})), NOW, |path| {
             let forbidden = path.contains("deployments") || path.contains("services");
             Ok(if forbidden {
@@ -266,20 +266,20 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_would_be_watched_are_read_once() {
-        let mut asked = 0;
+    fn in_watch_mode_each_list_is_read_once() {
+        let mut requested = 0;
         let config = config(&json!({"cluster": "k", "sync": {"mode": "watch"}}));
         let read = read(config, NOW, |path| {
-            asked += 1;
+            requested += 1;
             Ok(empty(path))
         });
         let read = read.unwrap();
-        assert_eq!((asked, read.confirmed.oldest()), (4, Some(NOW)));
+        assert_eq!((requested, read.confirmed.oldest()), (4, Some(NOW)));
         assert_eq!(read.resume.lists.len(), 4);
     }
 
     #[test]
-    fn a_kind_without_a_definition_has_no_objects() {
+    fn a_resource_that_the_cluster_does_not_serve_is_absent() {
         let rollouts =
             json!({"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"});
         let read = read(config(&json!({"cluster": "k", "workloads": [rollouts]})), NOW, |path| {

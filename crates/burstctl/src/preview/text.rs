@@ -1,4 +1,4 @@
-//! A table for people: a line for each Service, what is odd below it, and at the end what to do, once for each reason.
+//! A table for people: a line for each Service with its findings below, and at the end the advice for each reason.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview};
 use crate::printer::Printer;
 
-/// Between the columns.
+/// The space between the columns.
 const GAP: &str = "  ";
 
 const HEADING: Style = Style::new().bold();
@@ -37,17 +37,17 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
     Ok(())
 }
 
-/// The lines, and what to do about each reason in them.
+/// Returns the lines of the table, and the advice for each reason in them.
 fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) {
     let mut table = Table::default();
     table.row("SERVICE", preview.header.clone(), HEADING);
     for service_preview in &preview.services {
         match &service_preview.value {
             Ok(value) => table.row(&service_preview.of.to_string(), value.clone(), Style::new()),
-            Err(why) => {
-                let style = if why.is_problem() { TROUBLE } else { NONE };
+            Err(no_header) => {
+                let style = if no_header.is_problem() { TROUBLE } else { NONE };
                 let first = service_preview.of.to_string();
-                table.reason(&first, why, (why.word(), why.advice()), style);
+                table.reason(&first, no_header, (no_header.word(), no_header.advice()), style);
             }
         }
         for remark in &service_preview.remarks {
@@ -64,12 +64,12 @@ fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) 
         );
     }
     for (kind, bad) in &preview.bad {
-        let words = format!("{kind} {}: {}", bad.name, bad.reason);
-        table.reason("-", words, (BAD, BAD_ADVICE), TROUBLE);
+        let detail = format!("{kind} {}: {}", bad.name, bad.reason);
+        table.reason("-", detail, (BAD, BAD_ADVICE), TROUBLE);
     }
     for resource in &preview.absent {
-        let words = format!("the cluster does not serve {resource}");
-        table.reason("-", words, (ABSENT, ABSENT_ADVICE), NONE);
+        let detail = format!("the cluster does not serve {resource}");
+        table.reason("-", detail, (ABSENT, ABSENT_ADVICE), NONE);
     }
     (table.lines, table.advice)
 }
@@ -89,11 +89,11 @@ impl Table {
     fn reason(
         &mut self,
         first: &str,
-        words: impl std::fmt::Display,
-        (word, advice): (&'static str, &'static str),
+        detail: impl std::fmt::Display,
+        (reason, advice): (&'static str, &'static str),
         style: Style,
     ) {
-        self.row(first, format!("{word}: {words}"), style);
-        self.advice.insert(word, advice);
+        self.row(first, format!("{reason}: {detail}"), style);
+        self.advice.insert(reason, advice);
     }
 }

@@ -1,4 +1,4 @@
-//! Which requests get through.
+//! Decides which requests the proxy forwards.
 
 use burst_model::kube::Source;
 use burst_model::name::Name;
@@ -6,10 +6,11 @@ use http::header::HOST;
 use http::uri::{Authority, PathAndQuery};
 use http::{Method, Request, StatusCode};
 
-/// Why a request does not get through.
+/// Why a request is not forwarded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RequestDenied {
-    /// A page in a browser can make a name of its own lead here, and would read the cluster with it.
+    /// The host is not a loopback address. This prevents DNS rebinding: a web page could point its own host name at this
+    /// machine and read the cluster.
     #[error("the host {0:?} is not this machine; ask for localhost, 127.0.0.1 or [::1]")]
     ForeignHost(String),
     #[error("{0} is not forwarded: this proxy only reads")]
@@ -27,7 +28,7 @@ impl RequestDenied {
     }
 }
 
-/// What to ask the cluster for.
+/// Returns the path and query to request from the API server, or why the request is denied.
 pub(super) fn check<B>(request: &Request<B>, sources: &[Source]) -> Result<PathAndQuery, RequestDenied> {
     check_host(request)?;
     if request.method() != Method::GET {
@@ -35,7 +36,7 @@ pub(super) fn check<B>(request: &Request<B>, sources: &[Source]) -> Result<PathA
     }
     let path = request.uri().path();
     match request.uri().path_and_query() {
-        Some(asked) if sources.iter().any(|source| is_path_of(path, source)) => Ok(asked.clone()),
+        Some(requested) if sources.iter().any(|source| is_path_of(path, source)) => Ok(requested.clone()),
         _ => {
             let lists: Vec<_> = sources.iter().map(ToString::to_string).collect();
             Err(RequestDenied::NotAList {
@@ -46,7 +47,7 @@ pub(super) fn check<B>(request: &Request<B>, sources: &[Source]) -> Result<PathA
     }
 }
 
-/// Both the header and, in a request as to a forward proxy, the target.
+/// Checks the `Host` headers, and the authority of the target if the client sends it in absolute form.
 fn check_host<B>(request: &Request<B>) -> Result<(), RequestDenied> {
     let foreign = |host: &[u8]| RequestDenied::ForeignHost(String::from_utf8_lossy(host).into_owned());
     let mut hosts = request.headers().get_all(HOST).iter();
@@ -68,15 +69,15 @@ fn is_loopback(authority: &Authority) -> bool {
         && (host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()))
 }
 
-/// The list itself, or, where it is of the whole cluster, that of any namespace.
+/// Returns whether `path` is the list of `source`. A source for all namespaces also allows the list of one namespace.
 fn is_path_of(path: &str, source: &Source) -> bool {
     let list = |namespace: Option<Name>| {
         let source = Source {
             namespace,
             ..source.clone()
         };
-        let asked = source.list_path(1, None);
-        asked.split_once('?').is_some_and(|(list, _)| list == path)
+        let requested = source.list_path(1, None);
+        requested.split_once('?').is_some_and(|(list, _)| list == path)
     };
     let within = || {
         let (_, rest) = path.split_once("/namespaces/")?;
@@ -91,14 +92,14 @@ mod tests {
     use super::*;
     use crate::proxy::sources;
 
-    fn ask(method: &str, target: &str, hosts: &[&str], sources: &[Source]) -> Result<String, RequestDenied> {
+    fn check_request(method: &str, target: &str, hosts: &[&str], sources: &[Source]) -> Result<String, RequestDenied> {
         let request = Request::builder().method(method).uri(target);
         let request = hosts.iter().fold(request, |request, host| request.header(HOST, *host));
         check(&request.body(()).unwrap(), sources).map(|path| path.to_string())
     }
 
     #[test]
-    fn the_lists_of_the_filter_get_through_with_their_query() {
+    fn the_lists_of_the_filter_are_forwarded_with_their_query() {
         let all = sources(None).unwrap();
         for path in [
             "/api/v1/services?limit=500",
@@ -108,7 +109,7 @@ mod tests {
             "/apis/apps/v1/namespaces/shop/statefulsets?labelSelector=a%20in%20%28b%29",
         ] {
             assert_eq!(
-                ask("GET", path, &["localhost:8001"], &all),
+                check_request("GET", path, &["localhost:8001"], &all),
                 Ok(path.to_owned()),
                 "{path}"
             );
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_does() {
+    fn other_paths_and_methods_are_denied() {
         let all = sources(None).unwrap();
         for path in [
             "/",
@@ -138,7 +139,7 @@ mod tests {
             "/apis/argoproj.io/v1alpha1/rollouts",
             "/metrics",
         ] {
-            let denied = ask("GET", path, &["localhost"], &all).unwrap_err();
+            let denied = check_request("GET", path, &["localhost"], &all).unwrap_err();
             assert_eq!(denied.status(), 403, "{path}");
             assert!(
                 denied.to_string().ends_with(
@@ -149,26 +150,27 @@ mod tests {
             );
         }
         for method in ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] {
-            let denied = ask(method, "/api/v1/services", &["localhost"], &all).unwrap_err();
+            let denied = check_request(method, "/api/v1/services", &["localhost"], &all).unwrap_err();
             assert_eq!(denied.status(), 405, "{method}");
         }
     }
 
     #[test]
-    fn a_configuration_says_which_lists() {
+    fn the_configuration_selects_the_allowed_lists() {
         let config = br#"{"cluster": "c", "namespaces": ["shop"], "workloads": [
             {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}]}"#;
         let some = sources(Some(config)).unwrap();
-        let asks = |path: &str| ask("GET", path, &["localhost"], &some).is_ok();
+        let is_allowed = |path: &str| check_request("GET", path, &["localhost"], &some).is_ok();
         assert!(
-            asks("/apis/argoproj.io/v1alpha1/namespaces/shop/rollouts") && asks("/api/v1/namespaces/shop/services")
+            is_allowed("/apis/argoproj.io/v1alpha1/namespaces/shop/rollouts")
+                && is_allowed("/api/v1/namespaces/shop/services")
         );
-        assert!(!asks("/api/v1/services") && !asks("/api/v1/namespaces/data/services"));
-        assert!(!asks("/apis/apps/v1/namespaces/shop/deployments"));
+        assert!(!is_allowed("/api/v1/services") && !is_allowed("/api/v1/namespaces/data/services"));
+        assert!(!is_allowed("/apis/apps/v1/namespaces/shop/deployments"));
     }
 
     #[test]
-    fn only_a_loopback_host_is_answered() {
+    fn only_loopback_hosts_are_allowed() {
         let all = sources(None).unwrap();
         let path = "/api/v1/services";
         for host in [
@@ -179,7 +181,7 @@ mod tests {
             "[::1]:8001",
             "[::1]",
         ] {
-            assert!(ask("GET", path, &[host], &all).is_ok(), "{host}");
+            assert!(check_request("GET", path, &[host], &all).is_ok(), "{host}");
         }
         for host in [
             "evil.example",
@@ -191,14 +193,14 @@ mod tests {
             "evil@localhost",
             "",
         ] {
-            let denied = ask("GET", path, &[host], &all).unwrap_err();
+            let denied = check_request("GET", path, &[host], &all).unwrap_err();
             assert_eq!(denied, RequestDenied::ForeignHost(host.to_owned()));
         }
-        assert!(ask("GET", path, &[], &all).is_err());
-        assert!(ask("GET", path, &["localhost", "evil.example"], &all).is_err());
-        assert!(ask("GET", "http://evil.example/api/v1/services", &["localhost"], &all).is_err());
+        assert!(check_request("GET", path, &[], &all).is_err());
+        assert!(check_request("GET", path, &["localhost", "evil.example"], &all).is_err());
+        assert!(check_request("GET", "http://evil.example/api/v1/services", &["localhost"], &all).is_err());
         assert_eq!(
-            ask("GET", "http://localhost/api/v1/services", &["localhost"], &all),
+            check_request("GET", "http://localhost/api/v1/services", &["localhost"], &all),
             Ok(path.to_owned())
         );
     }

@@ -1,4 +1,4 @@
-//! HTTP/1.1 on loopback.
+//! The HTTP/1.1 server of the proxy.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use tokio::task::JoinSet;
 
 use super::upstream::Upstream;
 
-/// After a failed accept; long enough not to spin, short enough not to be seen.
+/// The pause after a failed accept: long enough not to spin, short enough for a user not to notice.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Until it is aborted, which ends every connection as well.
+/// Accepts connections until the task is aborted. Aborting it also closes every connection.
 pub(super) async fn accept(listener: TcpListener, upstream: Arc<Upstream>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&upstream)))),
-                // No file descriptors left, say: others may end meanwhile.
+                // The process may be out of file descriptors. Other connections may close in the meantime.
                 Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
             },
             Some(_) = connections.join_next() => {}
@@ -35,7 +35,7 @@ async fn serve(stream: TcpStream, upstream: Arc<Upstream>) {
         let upstream = Arc::clone(&upstream);
         async move { Ok::<_, Infallible>(upstream.respond(&request).await) }
     });
-    // A client that goes away is no one's error here, and the cluster is not asked on for it.
+    // Ignore the error: a client that disconnects is not a failure of the proxy.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), answer)
         .await;

@@ -1,7 +1,8 @@
-//! `burstctl proxy`: the lists that the filter reads, from any cluster of a kubeconfig, as plain HTTP on loopback.
+//! `burstctl proxy`: serves the lists that the filter reads from a cluster of your kubeconfig, as plain HTTP on
+//! loopback.
 //!
-//! The credentials stay in this process, and with them everything else they are good for: only a GET of one of those
-//! lists gets through, and only from this machine.
+//! The credentials never leave this process. The proxy only forwards a GET of one of those lists, and only from this
+//! machine.
 
 mod allowlist;
 mod listener;
@@ -21,26 +22,26 @@ use crate::live::{self, LiveError};
 use crate::plugin_config;
 use upstream::Upstream;
 
-/// Why there is no proxy.
+/// Why the proxy could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// No such context, or credentials that cannot be used.
+    /// The context does not exist, or its credentials cannot be used.
     #[error(transparent)]
     Cluster(#[from] LiveError),
-    /// It would speak for the kubeconfig to everyone who reaches that address.
+    /// The address is not on loopback, so other machines could use the credentials of the kubeconfig.
     #[error("{0} is not on loopback; listen on 127.0.0.1 or [::1]")]
     NotLoopback(SocketAddr),
-    /// The address is taken, or not there.
+    /// The address is in use or not available.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         addr: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// A proxy at work; dropping it closes it and every connection it has.
+/// A running proxy. Dropping it closes the listener and every connection.
 pub struct Proxy {
     addr: SocketAddr,
     server: String,
@@ -49,11 +50,11 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Reads the kubeconfig, where an empty context is the current one, and listens on `addr` (port 0 takes a free one).
-    /// The cluster is not asked before somebody asks.
+    /// Reads the kubeconfig and listens on `addr`. An empty context is the current one, and port 0 takes a free port.
+    /// The proxy does not contact the cluster before the first request.
     ///
     /// # Errors
-    /// If there is no such context, or the address cannot be had or is not on loopback.
+    /// Returns an error if the context cannot be used, or if the address is not available or not on loopback.
     pub async fn start(context: &str, addr: SocketAddr, sources: Vec<Source>) -> Result<Self, ProxyError> {
         if !addr.ip().is_loopback() {
             return Err(ProxyError::NotLoopback(addr));
@@ -62,9 +63,9 @@ impl Proxy {
         let server = config.cluster_url.to_string();
         let upstream = Upstream::new(config, sources).map_err(LiveError::from)?;
         let forwarded = upstream.forwarded();
-        let refused = |source| ProxyError::Listen { addr, source };
-        let listener = TcpListener::bind(addr).await.map_err(refused)?;
-        let addr = listener.local_addr().map_err(refused)?;
+        let listen_error = |source| ProxyError::Listen { addr, source };
+        let listener = TcpListener::bind(addr).await.map_err(listen_error)?;
+        let addr = listener.local_addr().map_err(listen_error)?;
         let accepting = tokio::spawn(listener::accept(listener, Arc::new(upstream)));
         Ok(Self {
             addr,
@@ -74,19 +75,19 @@ impl Proxy {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address that the proxy listens on.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// The API server it speaks to.
+    /// Returns the URL of the API server.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// Requests that were passed on.
+    /// Returns the number of requests that were forwarded.
     #[must_use]
     pub fn forwarded(&self) -> u64 {
         self.forwarded.load(Ordering::Relaxed)
@@ -99,10 +100,10 @@ impl Drop for Proxy {
     }
 }
 
-/// What a filter with this configuration reads, in JSON; `None` is one that is told nothing.
+/// Returns the lists that a filter with this JSON configuration reads. `None` is the default configuration.
 ///
 /// # Errors
-/// What the filter would say of the configuration, or that it reads no cluster.
+/// Returns an error if the filter would reject the configuration, or if the filter would read a hub.
 pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, SourcesError> {
     let config = config.unwrap_or(br#"{"cluster": "kube_api"}"#);
     let config = Config::parse(config, Artifact::Full)?;
@@ -110,13 +111,13 @@ pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, SourcesError> {
     Ok(config.content.sources)
 }
 
-/// Why a configuration does not say what to list.
+/// Why a configuration has no lists to serve.
 #[derive(Debug, thiserror::Error)]
 pub enum SourcesError {
-    /// The filter refuses it.
+    /// The filter rejects the configuration.
     #[error(transparent)]
     Bad(#[from] ConfigError),
-    /// It reads a hub.
+    /// The filter reads a hub, not a cluster.
     #[error(transparent)]
     Hub(#[from] plugin_config::InvalidConfig),
 }

@@ -1,4 +1,4 @@
-//! Answers: the cluster's own as they come, and a `Status` where there is none.
+//! Responses: those of the API server, and a Kubernetes `Status` if the proxy itself responds.
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, RETRY_AFTER, WARNING};
@@ -9,23 +9,23 @@ use serde_json::json;
 
 use super::allowlist::RequestDenied;
 
-/// The cluster's own bytes, or ours.
+/// A response with the API server's body, or with the proxy's own.
 pub(super) type ProxyResponse = Response<Either<Body, Full<Bytes>>>;
 
-/// What a client of the API goes by. Nothing else of the cluster's concerns it.
+/// The headers that a client of the Kubernetes API uses. The proxy drops all others.
 const FORWARDED_HEADERS: [HeaderName; 5] = [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LENGTH, RETRY_AFTER, WARNING];
 
-/// An answer of the cluster: its status and its body as they are.
+/// Forwards a response of the API server, with its status and body unchanged.
 pub(super) fn forwarded(response: Response<Body>) -> ProxyResponse {
     let (head, body) = response.into_parts();
-    let mut answer = Response::new(Either::Left(body));
-    *answer.status_mut() = head.status;
+    let mut reply = Response::new(Either::Left(body));
+    *reply.status_mut() = head.status;
     for name in FORWARDED_HEADERS {
         for value in head.headers.get_all(&name) {
-            answer.headers_mut().append(name.clone(), value.clone());
+            reply.headers_mut().append(name.clone(), value.clone());
         }
     }
-    answer
+    reply
 }
 
 pub(super) fn denied(denied: &RequestDenied) -> ProxyResponse {
@@ -33,14 +33,14 @@ pub(super) fn denied(denied: &RequestDenied) -> ProxyResponse {
         RequestDenied::NotGet(_) => "MethodNotAllowed",
         RequestDenied::ForeignHost(_) | RequestDenied::NotAList { .. } => "Forbidden",
     };
-    let mut answer = status(denied.status(), reason, &denied.to_string());
+    let mut reply = status(denied.status(), reason, &denied.to_string());
     if matches!(denied, RequestDenied::NotGet(_)) {
-        answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
+        reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
     }
-    answer
+    reply
 }
 
-/// The cluster gave no answer, or there are no credentials to ask with.
+/// The response if the API server cannot be reached, or if there are no credentials.
 pub(super) fn bad_gateway(reason: &str) -> ProxyResponse {
     status(StatusCode::BAD_GATEWAY, "ServiceUnavailable", reason)
 }
@@ -51,9 +51,9 @@ fn status(code: StatusCode, reason: &str, message: &str) -> ProxyResponse {
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": format!("burstctl proxy: {message}"), "reason": reason, "code": code.as_u16(),
     });
-    let mut answer = Response::new(Either::Right(Full::from(format!("{status}\n"))));
-    *answer.status_mut() = code;
+    let mut reply = Response::new(Either::Right(Full::from(format!("{status}\n"))));
+    *reply.status_mut() = code;
     let json = HeaderValue::from_static("application/json");
-    answer.headers_mut().insert(CONTENT_TYPE, json);
-    answer
+    reply.headers_mut().insert(CONTENT_TYPE, json);
+    reply
 }

@@ -1,4 +1,4 @@
-//! The cluster, and what is asked of it.
+//! Forwards requests to the API server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,11 +14,11 @@ use super::allowlist;
 use super::response::{self, ProxyResponse};
 use crate::live;
 
-/// What says how the answer should be. Whatever else a request has, `Authorization` and `Impersonate-User` above all,
-/// stays here.
+/// The headers that say which format the client wants. The proxy drops all others, most importantly `Authorization`
+/// and `Impersonate-User`.
 const FORWARDED_HEADERS: [HeaderName; 3] = [ACCEPT, ACCEPT_ENCODING, USER_AGENT];
 
-/// The cluster with its credentials.
+/// The API server, and the credentials for it.
 pub(super) struct Upstream {
     client: Client,
     sources: Vec<Source>,
@@ -35,12 +35,12 @@ impl Upstream {
         })
     }
 
-    /// A counter of requests that were passed on.
+    /// Returns the counter of forwarded requests.
     pub(super) fn forwarded(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.forwarded)
     }
 
-    /// The cluster's answer, or why it was not asked.
+    /// Returns the API server's response, or the reason why the request was denied.
     pub(super) async fn respond<B>(&self, request: &Request<B>) -> ProxyResponse {
         match allowlist::check(request, &self.sources) {
             Ok(path) => self.forward(&path, request).await,
@@ -50,14 +50,14 @@ impl Upstream {
 
     async fn forward<B>(&self, path: &PathAndQuery, request: &Request<B>) -> ProxyResponse {
         self.forwarded.fetch_add(1, Ordering::Relaxed);
-        let mut asked = Request::new(Body::empty());
-        *asked.uri_mut() = path.clone().into();
+        let mut forwarded_request = Request::new(Body::empty());
+        *forwarded_request.uri_mut() = path.clone().into();
         for name in FORWARDED_HEADERS {
             for value in request.headers().get_all(&name) {
-                asked.headers_mut().append(name.clone(), value.clone());
+                forwarded_request.headers_mut().append(name.clone(), value.clone());
             }
         }
-        match self.client.send(asked).await {
+        match self.client.send(forwarded_request).await {
             Ok(response) => response::forwarded(response),
             Err(error) => response::bad_gateway(&live::error_chain(&error)),
         }

@@ -1,4 +1,4 @@
-//! `burstctl hpa render`: canonical `autoscaling/v2` YAML, from HPAs and from the short form.
+//! `burstctl hpa render`: writes HPAs and short forms as canonical `autoscaling/v2` YAML.
 
 mod strip_replicas;
 
@@ -17,21 +17,21 @@ use crate::yaml::to_yaml;
 
 pub use crate::short_form::SCHEMA;
 
-/// What came of an input.
+/// The result of rendering an input.
 #[derive(Debug, Default)]
 pub struct Rendered {
-    /// A YAML document for each object that has one.
+    /// A YAML document for each object that could be rendered.
     pub documents: Vec<String>,
-    /// Why the others have none.
+    /// Why the other objects could not be rendered.
     pub findings: Vec<Finding>,
-    /// Fixed replicas that are gone.
+    /// The `spec.replicas` that were removed.
     pub stripped: Vec<StrippedReplicas>,
-    /// What an older version said and the new one does not, but for a status, which is never written.
+    /// What the conversion from an older API version loses, except the status, which is never written.
     pub lost: Vec<(Object, Note)>,
 }
 
-/// Writes every object of the input: HPAs and short forms as `autoscaling/v2`, others as they are, but for the replicas
-/// of what is scaled. `defaults` shows what Kubernetes will fill in.
+/// Renders every object of the input: HPAs and short forms as `autoscaling/v2`, and others unchanged, except that
+/// workloads that an HPA scales lose `spec.replicas`. `defaults` adds the defaults that Kubernetes will fill in.
 #[must_use]
 pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
     let mut rendered = Rendered::default();
@@ -42,10 +42,10 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
     let targets = ScaleTargets::of(input);
     let mut others = Vec::new();
     let mut hpas = Vec::new();
-    // What is no object is among what was refused, and is not passed on.
+    // The lint has already reported the invalid objects.
     for object in input.objects.iter().filter(|object| object.invalid_reason().is_none()) {
         let hpa = if is_short(object) {
-            // Why there is none is among what was refused.
+            // The lint has already reported the errors.
             build(object, &targets, options).ok()
         } else if object.is_hpa() {
             read(object, &refused, &mut rendered.lost)
@@ -72,7 +72,7 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
     rendered
 }
 
-/// An HPA that nothing was said against, whatever its version.
+/// Converts an HPA of any known version. Returns `None` if the lint found an error of the apiserver in it.
 fn read(object: &Object, refused: &[Finding], lost: &mut Vec<(Object, Note)>) -> Option<HorizontalPodAutoscaler> {
     let refused = refused.iter().any(|finding| {
         finding.kind.rule() == "apiserver"
@@ -83,7 +83,7 @@ fn read(object: &Object, refused: &[Finding], lost: &mut Vec<(Object, Note)>) ->
     let mut hpa = decode(&migration.document).ok().filter(|_| !refused)?;
     let notes = migration.notes.into_iter().filter(|note| note.field != "status");
     lost.extend(notes.map(|note| (object.clone(), note)));
-    // The apiserver would discard it.
+    // The apiserver ignores the status of an applied object.
     hpa.status = None;
     Some(hpa)
 }

@@ -1,4 +1,5 @@
-//! A number of replicas in the manifest of what is scaled: every `kubectl apply` would set the HPA back to it.
+//! Removes `spec.replicas` from workloads that an HPA scales. With it, every `kubectl apply` would undo the HPA's
+//! scaling.
 
 use std::collections::HashMap;
 
@@ -7,20 +8,20 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::objects::{Object, group};
 
-/// A number of replicas that is gone.
+/// A `spec.replicas` that was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrippedReplicas {
-    /// Index of the source.
+    /// The index of the source.
     pub source: usize,
-    /// The line it stood on.
+    /// The line of `spec.replicas` in the source.
     pub line: usize,
-    /// `Deployment shop/web`
+    /// The workload, as in `Deployment shop/web`.
     pub target: String,
-    /// `shop/web`
+    /// The HPA, as in `shop/web`.
     pub hpa: String,
 }
 
-/// What HPAs scale: kind, group, namespace and name.
+/// The HPA of each scaled workload, by the workload's kind, group, namespace and name.
 pub(super) struct ScaledWorkloads<'a>(HashMap<[&'a str; 4], &'a HorizontalPodAutoscaler>);
 
 impl<'a> ScaledWorkloads<'a> {
@@ -33,7 +34,7 @@ impl<'a> ScaledWorkloads<'a> {
         Self(hpas.iter().rev().map(|hpa| (target(hpa), hpa)).collect())
     }
 
-    /// The object without `spec.replicas`, if one of these HPAs scales it.
+    /// Returns the object, without `spec.replicas` if one of the HPAs scales it.
     pub(super) fn without_replicas(&self, object: &Object) -> (Node, Option<StrippedReplicas>) {
         let target = [object.kind(), object.group(), object.namespace(), object.name()];
         strip(object, self.0.get(&target).copied())

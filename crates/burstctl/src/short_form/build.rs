@@ -1,4 +1,4 @@
-//! From the short form, through the builder, to an HPA.
+//! Builds an HPA from the short form.
 
 use burst_hpa::behavior::SelectPolicy;
 use burst_hpa::builder::{
@@ -16,7 +16,8 @@ use crate::deserialize::DeserializeError;
 use crate::finding::{Finding, FindingKind};
 use crate::objects::Object;
 
-/// A target that is in the input is looked at: its containers have to request what is measured.
+/// Builds the HPA. If the input contains the target, the containers of the target must request the resources that the
+/// metrics measure.
 pub(crate) fn hpa(
     object: &Object,
     targets: &ScaleTargets<'_>,
@@ -51,7 +52,7 @@ pub(crate) fn hpa(
     })
 }
 
-/// All errors, not only the first.
+/// Collects the values, or all the errors.
 fn collect<T>(results: impl Iterator<Item = Result<T, Box<Finding>>>) -> Result<Vec<T>, Vec<Finding>> {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for result in results {
@@ -160,7 +161,7 @@ fn resource_metric(
     })
 }
 
-/// An object's value or one from outside.
+/// Builds an object metric or an external metric.
 fn series(written: &raw::Metric, selector: Option<Selector>) -> Result<Metric, &'static str> {
     let target: burst_hpa::builder::SeriesTarget = match (&written.average, &written.value) {
         (Some(average), None) => AverageValue::new(average.0.clone()).into(),
@@ -232,22 +233,23 @@ fn short_form_finding(object: &Object, field: &str, detail: String) -> Box<Findi
     })
 }
 
-/// `namespace/name`, which the short form may leave to the target.
+/// Returns `namespace/name`. If the short form has no name, it is the name of the target.
 pub(crate) fn title(object: &Object) -> String {
-    let word = |name| object.tree.text(name);
+    let text = |name| object.tree.text(name);
     let named = || object.tree.field("target")?.text("name");
-    let target = word("target")
+    let target = text("target")
         .and_then(|target| target.split_once('/'))
         .map(|(_, name)| name)
         .or_else(named);
     format!(
         "{}/{}",
-        word("namespace").unwrap_or("default"),
-        word("name").or(target).unwrap_or_default()
+        text("namespace").unwrap_or("default"),
+        text("name").or(target).unwrap_or_default()
     )
 }
 
-/// The builder speaks of `autoscaling/v2`; the place is that of the short word.
+/// Converts an error of the builder. The error names a field of `autoscaling/v2`; the finding has the position of the
+/// corresponding field of the short form.
 fn build_finding(object: &Object, error: &BuildError) -> Finding {
     let (field, kind, detail, advice) = match error {
         BuildError::Refused(error) => (
@@ -285,7 +287,7 @@ fn build_finding(object: &Object, error: &BuildError) -> Finding {
     }
 }
 
-/// What the rules say of an HPA, where the short form says it.
+/// Converts a lint finding about the built HPA into one with a position in the short form.
 pub(crate) fn lint_finding(object: &Object, finding: burst_hpa::Finding) -> Finding {
     let severity = finding.severity;
     let build_finding = build_finding(object, &BuildError::NeverWorks(finding));
@@ -314,10 +316,10 @@ fn short_path(field: &str) -> String {
     short_metric_path(&shortened).unwrap_or(shortened)
 }
 
-/// Where the short form has one level: `metrics[0].pods.target.averageValue` is `metrics[0].average`.
+/// Shortens the path of a metric's field: `metrics[0].pods.target.averageValue` is `metrics[0].average`.
 fn short_metric_path(field: &str) -> Option<String> {
     let (metric, field) = field.strip_prefix("metrics")?.split_once("].")?;
-    let word = match field.split_once('.')? {
+    let short = match field.split_once('.')? {
         (_, "target.averageUtilization") => "utilization",
         (_, "target.averageValue") => "average",
         (_, "target.value") => "value",
@@ -334,7 +336,7 @@ fn short_metric_path(field: &str) -> Option<String> {
         ("containerResource", "container") => "container",
         _ => return None,
     };
-    Some(format!("metrics{metric}].{word}"))
+    Some(format!("metrics{metric}].{short}"))
 }
 
 #[cfg(test)]
@@ -342,8 +344,8 @@ mod tests {
     use super::short_path;
 
     #[test]
-    fn a_field_is_found_where_the_short_form_has_it() {
-        for (field, place) in [
+    fn a_field_is_mapped_to_its_path_in_the_short_form() {
+        for (field, expected) in [
             ("spec.maxReplicas", "max"),
             (
                 "spec.behavior.scaleUp.policies[1].periodSeconds",
@@ -366,7 +368,7 @@ mod tests {
             ("spec.metrics[0].containerResource.container", "metrics[0].container"),
             ("spec.metrics[0].containerResource.name", "metrics[0].resource"),
         ] {
-            assert_eq!(short_path(field), place, "{field}");
+            assert_eq!(short_path(field), expected, "{field}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A length of time: whole seconds as a number, or text such as `5m`.
+//! A duration: whole seconds as a number, or text such as `5m`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The short form as it is written; `l2.schema.json` describes it.
+//! The short form as the user writes it. `l2.schema.json` describes it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::objects::Object;
 const API_VERSION: &str = "burstctl/v1";
 const KIND: &str = "Hpa";
 
-/// Whether an object is a short form.
+/// Returns whether an object is a short form.
 pub(crate) fn is_short(object: &Object) -> bool {
     object.api_version() == API_VERSION && object.kind() == KIND
 }
@@ -38,7 +38,7 @@ pub(super) struct ShortHpa {
     pub scale_down: Option<Rules>,
 }
 
-/// `Deployment/web`, `StatefulSet/web`, or all three words.
+/// Written as `Deployment/web`, as `StatefulSet/web`, or as an object with all three fields.
 #[derive(Clone, Debug)]
 pub(super) struct TargetReference {
     pub api_version: String,
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for TargetReference {
     }
 }
 
-/// Its source is whichever of the first four is there, its target whichever of the last three.
+/// The source is `resource`, `pods`, `object` or `external`. The target is `utilization`, `average` or `value`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Metric {
@@ -96,7 +96,7 @@ pub(super) struct Metric {
     pub pods: Option<String>,
     pub object: Option<TargetReference>,
     pub external: Option<String>,
-    /// Of `object`.
+    /// The name of the metric, if the source is `object`.
     pub metric: Option<String>,
     pub selector: Option<BTreeMap<String, String>>,
     pub utilization: Option<i32>,

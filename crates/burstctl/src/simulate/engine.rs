@@ -1,4 +1,4 @@
-//! Tick by tick: load becomes metrics, replicas become pods.
+//! Runs the HPA controller sync by sync: the load becomes metrics, and replicas become pods.
 
 use burst_hpa::simulate::{
     Limit, Observation, Options, Outcome, Plan, Pod, ReadError, Ready, Report, Scale, Selector, State, Time, sync,
@@ -8,59 +8,59 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 use super::trace::Trace;
 use crate::metric_model::{MetricModel, containers, pod};
 
-/// The most pods that are played.
+/// The most pods that a simulation can have.
 const MAX_PODS: i32 = 5_000;
 
-/// What else the story depends on.
+/// What the simulation depends on, besides the HPA and the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scenario {
-    /// Replicas at the beginning.
+    /// The initial replicas.
     pub replicas: i32,
-    /// Seconds until a new pod is ready.
+    /// The seconds until a new pod is ready.
     pub startup: u32,
 }
 
-/// One sync.
+/// The inputs and the result of one sync of the controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncStep {
-    /// Since the beginning.
+    /// The time in the trace.
     pub seconds: u32,
-    /// In thousandths, in the order of the trace.
+    /// The load of each metric in thousandths, in the order of the trace.
     pub loads: Vec<Option<i64>>,
-    /// Pods that are ready.
+    /// The number of pods that are ready.
     pub ready: usize,
-    /// What each metric proposes; None for one that failed.
+    /// The replicas that each metric proposes; `None` for a metric that failed.
     pub proposals: Vec<Option<i32>>,
-    /// The highest of them, if the metrics came into it.
+    /// The highest proposal, or `None` if the controller did not evaluate the metrics.
     pub proposal: Option<i32>,
-    /// After earlier recommendations had their say.
+    /// The proposal after stabilization.
     pub stabilized: Option<i32>,
-    /// After the sync.
+    /// The replicas after the sync.
     pub replicas: i32,
-    /// What kept it from the proposal.
+    /// The limit that kept the replicas from reaching the proposal.
     pub held_by: Option<&'static str>,
-    /// In the controller's words, where something happened or nothing could.
+    /// Why the controller rescaled, could not decide or is disabled.
     pub reason: Option<String>,
 }
 
-/// Why a story cannot be played.
+/// Why an HPA cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
-    /// The spec is not one Kubernetes would store.
+    /// Kubernetes would not store the spec.
     #[error(transparent)]
     Spec(#[from] ReadError),
-    /// A metric that never works.
+    /// The controller can never use the metric with this index.
     #[error("spec.metrics[{0}]: the controller cannot use this metric; burstctl hpa lint explains why")]
     Metric(usize),
-    /// Fewer than none, or more pods than are played.
+    /// The replicas are negative, or more than a simulation can have.
     #[error("{0} replicas: 0 to {MAX_PODS} are played")]
     TooMany(i32),
 }
 
-/// Plays a defaulted spec over a trace, from its first second to its last.
+/// Simulates the controller with a defaulted spec, from the first second of the trace to the last.
 ///
 /// # Errors
-/// If the spec cannot be played.
+/// Returns an error if the spec cannot be simulated.
 pub fn simulate(
     namespace: &str,
     spec: &HorizontalPodAutoscalerSpec,
@@ -101,7 +101,7 @@ pub fn simulate(
     Ok(steps)
 }
 
-/// The workload and its pods, oldest first.
+/// The workload and its pods, the oldest first.
 struct Workload {
     models: Vec<MetricModel>,
     containers: Vec<String>,
@@ -111,7 +111,7 @@ struct Workload {
 }
 
 impl Workload {
-    /// The first pods have run for long.
+    /// Creates the initial pods, which have been ready for a day.
     fn new(models: Vec<MetricModel>, scenario: Scenario) -> Self {
         let mut workload = Self {
             containers: containers(&models),
@@ -129,7 +129,7 @@ impl Workload {
         i32::try_from(self.pods.len()).unwrap_or(i32::MAX)
     }
 
-    /// New pods come last and go first.
+    /// Adds or removes pods. The newest pods are removed first.
     fn scale(&mut self, replicas: i32, now: Time) {
         let wanted = usize::try_from(replicas).unwrap_or(0);
         self.pods.truncate(wanted);

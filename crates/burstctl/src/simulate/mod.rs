@@ -1,4 +1,4 @@
-//! `burstctl hpa simulate`: the controller, played over a load that changes.
+//! `burstctl hpa simulate`: simulates the HPA controller under a changing load.
 
 mod engine;
 mod plot;

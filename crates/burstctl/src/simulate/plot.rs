@@ -1,16 +1,16 @@
-//! A plot made of characters.
+//! A plot as text.
 
 use super::engine::SyncStep;
 
 const WIDTH: usize = 72;
 const HEIGHT: usize = 16;
 
-/// Replicas `█`, the proposal `·` above them, the limits `─`.
+/// Returns a plot of the replicas (`█`), the proposal (`·`) and the limits (`─`).
 #[must_use]
 pub fn plot(steps: &[SyncStep], min: i32, max: i32) -> String {
     let columns: Vec<&SyncStep> = sampled(steps);
     let proposals = steps.iter().filter_map(|step| step.proposal);
-    // A proposal far above the limit would leave no room for the rest.
+    // A proposal far above the limit would flatten everything else.
     let top = steps
         .iter()
         .map(|step| step.replicas)
@@ -63,17 +63,17 @@ fn scaled(replicas: i32, top: i32, rows: usize) -> usize {
     (replicas * rows).div_ceil(top)
 }
 
-/// Each tick wide enough to be seen, and never more than the width.
+/// Returns the step for each column. Few steps are repeated to fill the width, and many are sampled.
 fn sampled(steps: &[SyncStep]) -> Vec<&SyncStep> {
     let count = steps.len();
-    let wide = if count == 0 {
+    let columns = if count == 0 {
         0
     } else if count >= WIDTH {
         WIDTH
     } else {
         count * (WIDTH / count)
     };
-    (0..wide)
-        .filter_map(|column| steps.get(column * count / wide))
+    (0..columns)
+        .filter_map(|column| steps.get(column * count / columns))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! A plot as SVG for a browser: step lines, no script.
+//! A plot as SVG, without scripts.
 
 use burst_printable::Printable;
 
@@ -6,11 +6,11 @@ use super::engine::SyncStep;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 300.0;
-/// Room for `max 5000`.
+/// Leaves room for the label `max 5000`.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 30.0;
 
-/// Replicas, proposal and limits over time.
+/// Returns a plot of replicas, proposal and limits over time.
 #[must_use]
 pub fn svg(steps: &[SyncStep], min: i32, max: i32, title: &str) -> String {
     let seconds = |step: Option<&SyncStep>| f64::from(step.map_or(0, |step| step.seconds));
@@ -72,7 +72,7 @@ impl Frame {
         TOP + HEIGHT - f64::from(replicas).min(self.top) / self.top * HEIGHT
     }
 
-    /// A gap where there is no value.
+    /// Returns the path of a step line, with a gap where there is no value.
     fn steps(&self, steps: &[SyncStep], value: impl Fn(&SyncStep) -> Option<i32>) -> String {
         let mut path = String::new();
         let mut drawing = false;
@@ -94,7 +94,7 @@ impl Frame {
 }
 
 fn escaped(text: &str) -> String {
-    // XML has no control characters, not even escaped.
+    // XML allows no control characters, not even escaped ones.
     Printable::new(text)
         .to_string()
         .replace('&', "&amp;")
@@ -106,7 +106,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The numbers of every attribute of that name.
+    /// The value of every attribute with this name.
     fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
         let mark = format!(" {attribute}=\"");
         let values = svg.split(&mark).skip(1).filter_map(|rest| rest.split_once('"'));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lies_outside_of_the_picture() {
+    fn everything_is_inside_the_view_box() {
         let svg = svg(&[], 1, 10, "shop/web");
         let (_, size) = svg.split_once("viewBox=\"0 0 ").unwrap();
         let (width, height) = size.split_once('"').unwrap().0.split_once(' ').unwrap();

@@ -1,11 +1,11 @@
-//! A line for each sync, for people and for programs.
+//! One line per sync, as a table or as JSON.
 
 use serde_json::{Value, json};
 
 use super::engine::SyncStep;
 use crate::unit::format_milli;
 
-/// Columns for people, in lines; syncs in which nothing changed are left out.
+/// Returns the lines of a table. It omits syncs in which nothing changed.
 #[must_use]
 pub fn table(steps: &[SyncStep], names: &[String]) -> Vec<String> {
     let mut head = vec!["seconds".to_owned()];
@@ -69,7 +69,7 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let line = |row: &Vec<String>| {
         let padded = widths.iter().enumerate().map(|(column, width)| {
             let text = cell(row, column);
-            // Numbers to the right, words to the left.
+            // Align numbers to the right and text to the left.
             if column + 2 < columns {
                 format!("{text:>width$}")
             } else {
@@ -81,7 +81,7 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// An object for every sync.
+/// Returns one JSON object per sync.
 #[must_use]
 pub fn json(steps: &[SyncStep], names: &[String]) -> Vec<Value> {
     let line = |step: &SyncStep| {

@@ -1,14 +1,14 @@
-//! A load over time: CSV, `seconds` and a column for each metric. Each line holds until the next.
+//! A load over time, from CSV with the column `seconds` and one for each metric. A load lasts until the next line.
 
 use burst_hpa::Quantity;
 
-/// How long a trace may be: a day has 5,760 syncs.
+/// The longest trace. A day already has 5,760 syncs.
 const MAX_SECONDS: u32 = 7 * 24 * 3600;
 
 /// A load over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The names of the columns.
+    /// The names of the load columns.
     pub names: Vec<String>,
     rows: Vec<Row>,
 }
@@ -16,7 +16,7 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     seconds: u32,
-    /// In thousandths; None where the metric gives nothing.
+    /// The load of each metric in thousandths; `None` if the metric has no value.
     loads: Vec<Option<i64>>,
 }
 
@@ -29,53 +29,56 @@ pub struct TraceError {
 }
 
 impl Trace {
-    /// Reads a trace with a column for each of `metrics` metrics.
+    /// Parses a trace with `metrics` load columns.
     ///
     /// # Errors
-    /// The first line that is not as it should be.
+    /// Returns the first line that is invalid.
     pub fn read(text: &str, metrics: usize) -> Result<Self, TraceError> {
-        // Spreadsheets begin their CSV with a byte order mark.
+        // Spreadsheets write a byte order mark at the start of their CSV files.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text
             .lines()
             .enumerate()
             .map(|(index, line)| (index + 1, line.trim()))
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let wrong = |line: usize, reason: String| TraceError { line, reason };
+        let error_at = |line: usize, reason: String| TraceError { line, reason };
         let (number, head) = lines
             .next()
-            .ok_or_else(|| wrong(1, "expected a head such as seconds,cpu".to_owned()))?;
+            .ok_or_else(|| error_at(1, "expected a head such as seconds,cpu".to_owned()))?;
         let mut names = head.split(',').map(|name| name.trim().to_owned());
         if names.next().as_deref() != Some("seconds") {
-            return Err(wrong(number, "expected the first column to be seconds".to_owned()));
+            return Err(error_at(number, "expected the first column to be seconds".to_owned()));
         }
         let names: Vec<String> = names.collect();
         if names.len() != metrics {
             let reason = format!("{} columns of load, and the HPA has {metrics} metrics", names.len());
-            return Err(wrong(number, reason));
+            return Err(error_at(number, reason));
         }
         let mut rows: Vec<Row> = Vec::new();
         for (number, line) in lines {
-            let row = row(line, metrics).map_err(|reason| wrong(number, reason))?;
+            let row = row(line, metrics).map_err(|reason| error_at(number, reason))?;
             if rows.last().is_some_and(|last| last.seconds >= row.seconds) {
-                return Err(wrong(number, format!("{} s is not after the line before", row.seconds)));
+                return Err(error_at(
+                    number,
+                    format!("{} s is not after the line before", row.seconds),
+                ));
             }
             rows.push(row);
         }
         if rows.is_empty() {
-            return Err(wrong(number, "no load below the head".to_owned()));
+            return Err(error_at(number, "no load below the head".to_owned()));
         }
         Ok(Self { names, rows })
     }
 
-    /// The first second and the last.
+    /// Returns the first second and the last.
     #[must_use]
     pub fn span(&self) -> (u32, u32) {
         let seconds = |row: Option<&Row>| row.map_or(0, |row| row.seconds);
         (seconds(self.rows.first()), seconds(self.rows.last()))
     }
 
-    /// The load at a second, in thousandths.
+    /// Returns the load of each metric at a second, in thousandths.
     #[must_use]
     pub fn at(&self, seconds: u32) -> &[Option<i64>] {
         let after = self.rows.partition_point(|row| row.seconds <= seconds);
@@ -119,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn a_spreadsheet_may_have_written_it() {
+    fn a_byte_order_mark_and_windows_line_ends_are_accepted() {
         let trace = Trace::read("\u{feff}seconds,cpu\r\n0,1.5\r\n", 1).unwrap();
         assert_eq!(trace.at(0), [Some(1500)]);
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn an_error_names_its_line() {
         for (text, error) in [
             ("", "1: expected a head such as seconds,cpu"),
             ("time,cpu\n", "1: expected the first column to be seconds"),

@@ -1,4 +1,4 @@
-//! From the events of the parser to nodes, without recursion and with a limit on aliases of aliases.
+//! Builds nodes from the events of the parser, without recursion and with a limit on nested aliases.
 
 use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 use std::collections::HashMap;
@@ -11,16 +11,17 @@ use super::merge::Fields;
 use super::parser::Source;
 use super::{characters, tag};
 
-/// How deep a document may nest. An HPA needs 12.
+/// The maximum nesting depth of a document. An HPA needs 12.
 const MAX_DEPTH: usize = 96;
 
-/// How many values the aliases of a document may stand for: a few thousand objects, and a bounded amount of memory.
+/// The maximum number of values that the aliases of a document may expand to. It bounds the memory, and is enough for
+/// a few thousand objects.
 const MAX_ALIASED_VALUES: usize = 200_000;
 
 /// One document; `None` if it has no value.
 pub(super) type Content = Result<Option<Node>, SyntaxError>;
 
-/// Hands each document of a chunk to `take`, up to the first one that cannot be read.
+/// Passes each document of a chunk to `take`, up to and including the first error.
 pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Content)) {
     if let Err(error) = characters::check(chunk, lines_above).and_then(|()| check_directive(chunk, lines_above)) {
         return take(Err(error));
@@ -44,7 +45,7 @@ pub(super) fn documents(chunk: &str, lines_above: usize, take: &mut dyn FnMut(Co
     }
 }
 
-/// A directive is always alone in its chunk, and YAML wants its document behind it.
+/// Rejects a directive. The split at `---` separates it from its document, which YAML does not allow.
 fn check_directive(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
     match chunk.lines().enumerate().find(|(_, line)| !is_blank_or_comment(line)) {
         Some((index, line)) if line.starts_with('%') => {
@@ -70,7 +71,7 @@ struct Builder {
 /// The value that an anchor names.
 #[derive(Clone)]
 enum Anchored {
-    /// A list or an object that is not complete: an alias of it would have no end.
+    /// A list or an object that is not complete. An alias of it would be infinite.
     Open,
     /// A value, and the number of values in it.
     Complete(Node, usize),
@@ -259,7 +260,7 @@ impl Builder {
     }
 }
 
-/// Keys of JSON are text.
+/// Converts a node to a key. Keys in JSON are strings.
 fn key(tree: Node) -> Result<Key, SyntaxError> {
     let name = match tree.value {
         NodeValue::String(text) | NodeValue::Number(text) => text,
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_stand_for_their_values_and_merged_keys_are_filled_in() {
+    fn aliases_are_expanded_and_merge_keys_are_applied() {
         let text = "base: &base {a: 1, b: 2}\nsame: *base\nmore: {<<: *base, b: 3}\nmany: {<<: [{c: 4}, *base]}\n";
         let expected = serde_json::json!({
             "base": {"a": 1, "b": 2}, "same": {"a": 1, "b": 2}, "more": {"a": 1, "b": 3}, "many": {"a": 1, "b": 2, "c": 4},
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_million_laughs_are_refused() {
+    fn a_billion_laughs_are_refused() {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for n in 1..10 {
             let list = vec![format!("*a{}", n - 1); 10].join(", ");
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_refused_and_not_followed() {
+    fn deep_nesting_is_refused_without_recursion() {
         assert_eq!(
             read(&"- ".repeat(200)).unwrap_err().message,
             "nested deeper than 96 levels"
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_to_its_value_or_as_near_as_there_is_one() {
+    fn a_path_gives_the_position_of_its_value_or_of_the_nearest_parent() {
         let text = "spec:\n  metrics:\n  - type: Pods\n    type: Resource\n  labels: {a.b/c: 1}\n";
         let tree = documents(text).remove(0).content.unwrap();
         let at = |path| {

@@ -1,13 +1,13 @@
-//! Characters that Kubernetes' reader refuses or takes for the end of a line, and ours for text. Nobody writes them into
-//! a manifest on purpose; a document with one is refused before it is misread.
+//! Characters that the reader of Kubernetes rejects or treats as a line break, and that our parser treats as text. They
+//! have no use in a manifest, so a document that contains one is refused.
 
 use super::document::{SyntaxError, error};
 use super::lines::position_in_file;
 
-/// The first such character of a chunk.
+/// Returns an error for the first such character of a chunk.
 pub(super) fn check(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> {
     let suspect = |character: &char| !is_printable(*character) || is_break(*character);
-    // Few documents leave ASCII, and bytes are quickly looked through.
+    // Most documents are ASCII, and checking bytes is fast.
     if chunk.bytes().all(|byte| matches!(byte, b'\t' | b'\n' | b' '..=b'~')) {
         return Ok(());
     }
@@ -25,12 +25,13 @@ pub(super) fn check(chunk: &str, lines_above: usize) -> Result<(), SyntaxError> 
     Ok(())
 }
 
-/// As in YAML 1.1.
+/// Returns whether YAML 1.1 treats a character as a line break.
 fn is_break(character: char) -> bool {
     matches!(character, '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// As in YAML 1.1, but for the byte order mark: one that opens a file is gone by now.
+/// Returns whether YAML 1.1 allows a character, except the byte order mark. The one at the start of a file is already
+/// removed.
 fn is_printable(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..)
 }

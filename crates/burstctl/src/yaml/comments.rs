@@ -1,4 +1,4 @@
-//! Comments, which a tree does not keep.
+//! Finds comments, which the tree of nodes does not contain.
 
 use burst_hpa::node::{Mark, Span};
 use libyaml_safer::EventData;
@@ -7,7 +7,7 @@ use super::lines::position_in_file;
 use super::parser::Source;
 use super::split::{self, Chunk};
 
-/// Where the first comment of a file stands. What cannot be read has none.
+/// Returns the position of the first comment of a file. It ignores text that cannot be parsed.
 #[must_use]
 pub fn first_comment(text: &str) -> Option<Mark> {
     if !text.contains('#') {
@@ -28,7 +28,7 @@ pub fn first_comment(text: &str) -> Option<Mark> {
     signs.find(|sign| !is_text(sign))
 }
 
-/// Where text stands, keys included. Everything from the first error on counts as text.
+/// Returns the spans of all text, including keys. Everything after the first error counts as text.
 fn texts(chunk: &Chunk<'_>) -> Vec<Span> {
     let mut texts = Vec::new();
     for event in Source::new(chunk.text, chunk.lines_above).events() {
@@ -48,7 +48,7 @@ fn texts(chunk: &Chunk<'_>) -> Vec<Span> {
     texts
 }
 
-/// The columns, counted from 0, at which a comment may begin.
+/// Returns the columns, counted from 0, at which a comment may begin.
 fn signs(line: &str) -> impl Iterator<Item = usize> {
     let before = std::iter::once(' ').chain(line.chars());
     let pairs = before.zip(line.chars()).enumerate();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_is_told_from_text() {
+    fn a_comment_is_distinguished_from_text() {
         let table = [
             ("a: 1\n", None),
             ("# a\na: 1\n", Some((1, 1))),

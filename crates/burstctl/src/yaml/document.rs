@@ -5,9 +5,9 @@ use burst_hpa::node::{Mark, Node};
 /// One document of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Counts from 1 in its file.
+    /// The number of the document in its file, counted from 1.
     pub number: usize,
-    /// What it says, or why it cannot be read.
+    /// The root node, or why the document cannot be read.
     pub content: Result<Node, SyntaxError>,
 }
 
@@ -15,9 +15,9 @@ pub struct Document {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: {message}", at.line, at.column)]
 pub struct SyntaxError {
-    /// Where.
+    /// The position of the error.
     pub at: Mark,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 

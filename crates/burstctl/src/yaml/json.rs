@@ -1,4 +1,4 @@
-//! JSON, where numbers keep their spelling: to a quantity `1e3` is not `1000`.
+//! Reads JSON and keeps the spelling of numbers: as a quantity, `1e3` is not `1000`.
 
 use burst_hpa::node::fields;
 use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
@@ -6,11 +6,11 @@ use serde_json::value::RawValue;
 
 use super::document::{Document, SyntaxError, error};
 
-/// How deep a document may nest.
+/// The maximum nesting depth of a document.
 const DEEPEST: usize = 96;
 
-/// The documents that a file begins with in JSON, one after another, and how many bytes they take. kubectl reads what
-/// comes behind them as YAML. Once there are two it is sure of JSON, and what is none after that is broken.
+/// Returns the JSON documents at the start of a file, and the number of bytes they take. Like kubectl, it leaves the
+/// rest to the YAML reader after one document. After two, anything that is not JSON is an error.
 pub(super) fn documents(text: &str) -> (Vec<Document>, usize) {
     let (mut documents, mut read) = (Vec::new(), 0);
     if !text.trim_start().starts_with('{') {
@@ -25,10 +25,10 @@ pub(super) fn documents(text: &str) -> (Vec<Document>, usize) {
             }
             Err(_) if documents.len() < 2 => break,
             Err(reason) => {
-                let stopped_at = place(rest, &reason);
+                let stopped_at = position(rest, &reason);
                 let at = lines.mark(read + stopped_at);
                 read = next_object(rest, stopped_at).map_or(text.len(), |next| read + next);
-                Err(error(at, without_place(&reason)))
+                Err(error(at, without_position(&reason)))
             }
         };
         let number = documents.len() + 1;
@@ -37,7 +37,7 @@ pub(super) fn documents(text: &str) -> (Vec<Document>, usize) {
     (documents, read)
 }
 
-/// The text behind what was read, and the value that it begins with and its length; None at the end.
+/// Returns the text after the first `read` bytes, with its first value and the length of that; `None` at the end.
 fn next(text: &str, read: usize) -> Option<(&str, serde_json::Result<(&RawValue, usize)>)> {
     let rest = text.get(read..)?;
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
@@ -45,32 +45,32 @@ fn next(text: &str, read: usize) -> Option<(&str, serde_json::Result<(&RawValue,
     Some((rest, value.map(|value| (value, values.byte_offset()))))
 }
 
-/// The byte at which the parser stopped.
-fn place(text: &str, reason: &serde_json::Error) -> usize {
+/// Returns the byte offset at which the parser stopped.
+fn position(text: &str, reason: &serde_json::Error) -> usize {
     let above = text.split_inclusive('\n').take(reason.line().saturating_sub(1));
     above.map(str::len).sum::<usize>() + reason.column().saturating_sub(1)
 }
 
-/// Where the next line begins with an object, as programs write them.
+/// Returns the offset of the next line that begins with an object, so that reading can continue after an error.
 fn next_object(text: &str, stopped_at: usize) -> Option<usize> {
-    // Where a brace was not expected it may be the next one, but never the first.
+    // An unexpected brace may begin the next object, but the first brace never does.
     let first = text.find('{').map_or(0, |first| first + 1);
     let from = stopped_at.saturating_sub(1).max(first);
     let mut ends = text.as_bytes().windows(2).skip(from);
     ends.position(|pair| pair == b"\n{").map(|index| from + index)
 }
 
-/// What went wrong; where that was is told with the file.
-fn without_place(reason: &serde_json::Error) -> String {
-    let words = reason.to_string();
-    let place = format!(" at line {} column {}", reason.line(), reason.column());
-    words.strip_suffix(&place).unwrap_or(&words).to_owned()
+/// Returns the error message without the position, which is shown with the file name.
+fn without_position(reason: &serde_json::Error) -> String {
+    let message = reason.to_string();
+    let position = format!(" at line {} column {}", reason.line(), reason.column());
+    message.strip_suffix(&position).unwrap_or(&message).to_owned()
 }
 
-/// Where each line begins.
+/// The start of each line, to convert byte offsets to positions.
 struct Lines<'a> {
     text: &'a str,
-    /// Then bytes are characters, and a column in a line of a megabyte needs no counting.
+    /// If set, a byte is a character, so a column in a very long line needs no counting.
     is_ascii: bool,
     starts: Vec<usize>,
 }
@@ -98,7 +98,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// `part` is a slice of the text.
+    /// Returns the span of `part`, which must be a slice of the text.
     fn span(&self, part: &str) -> Span {
         let start = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         Span {
@@ -107,7 +107,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The quoted name before a value.
+    /// Returns the key whose quoted name precedes `value`.
     fn key(&self, name: String, value: &RawValue) -> Key {
         let start = (value.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         let before = self.text.get(..start).unwrap_or_default().trim_end();
@@ -133,7 +133,7 @@ fn tree(raw: &RawValue, lines: &Lines<'_>, room: usize) -> Result<Node, SyntaxEr
     let Some(room) = room.checked_sub(1) else {
         return Err(error(span.start, format!("nested deeper than {DEEPEST} levels")));
     };
-    let broken = |reason: serde_json::Error| error(span.start, without_place(&reason));
+    let broken = |reason: serde_json::Error| error(span.start, without_position(&reason));
     let value = match text.as_bytes().first() {
         Some(b'{') => {
             let fields = fields(text)
@@ -170,7 +170,7 @@ mod tests {
     use crate::yaml::documents;
 
     #[test]
-    fn json_keeps_its_numbers_and_has_places() {
+    fn json_keeps_the_spelling_of_numbers_and_has_positions() {
         let documents = documents("{\"a\": {\"q\\\"x\": 1e3}}\n{\"b\": \"\\ud83d\\ude00\"}");
         let first = documents[0].content.as_ref().unwrap();
         let number = first.field("a").unwrap().field("q\"x").unwrap();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_yaml_as_long_as_there_are_not_two() {
+    fn invalid_json_is_read_as_yaml_until_two_json_documents_are_read() {
         let (a, b, c) = ("{\"a\":1}", "{\"b\":2}", "{\"c\":8}");
         assert_eq!(shown("{\"c\": 010}"), [c]);
         assert_eq!(shown("{\"a\": 1}\n{\"c\": 010}"), [a, c]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn places_behind_json_are_those_of_the_file() {
+    fn positions_after_json_are_those_of_the_file() {
         let documents = documents("{\n\"a\": 1}\n\n---\n  b: x\n");
         let b = documents[1].content.as_ref().unwrap().field("b").unwrap();
         assert_eq!((documents[1].number, b.span().start), (2, Mark { line: 5, column: 6 }));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_mapping_that_is_no_json_is_yaml() {
+    fn a_flow_mapping_that_is_not_json_is_read_as_yaml() {
         let documents = documents("{a: on}");
         assert_eq!(
             documents[0].content.as_ref().unwrap().field("a").unwrap().value,

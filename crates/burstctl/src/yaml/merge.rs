@@ -1,5 +1,5 @@
-//! The fields of an object, and `<<`, which adds the fields of other objects. As in Go's YAML 1.1 the order decides: a
-//! merge replaces the fields before it.
+//! The fields of an object, and `<<`, which adds the fields of other objects. As in Go's YAML 1.1 reader, order
+//! matters: a merge replaces the fields before it.
 
 use burst_hpa::node::{Key, Mark, Node, NodeValue, Span};
 
@@ -19,7 +19,8 @@ struct Field {
 }
 
 impl Fields {
-    /// Adds a field, in place of a merged one with the same name. A written field with that name stays, as a duplicate.
+    /// Adds a field. It replaces a merged field with the same name. It does not replace a written one, which becomes a
+    /// duplicate.
     pub(super) fn insert(&mut self, key: Key, tree: Node) {
         if self.has_merged {
             self.fields
@@ -32,10 +33,10 @@ impl Fields {
         });
     }
 
-    /// Adds the fields of the value of `<<`, in place of all fields with the same names.
+    /// Adds the fields of the value of `<<`. They replace all fields with the same names.
     ///
     /// # Errors
-    /// If the value is neither an object nor a list of objects.
+    /// Returns an error if the value is neither an object nor a list of objects.
     pub(super) fn merge(&mut self, merge_key: Span, value: Node) -> Result<(), SyntaxError> {
         match value.value {
             NodeValue::Object(fields) => self.merge_object(merge_key, fields),
@@ -53,7 +54,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Checks an alias that is the value of `<<`: a list of objects has to stand there itself.
+    /// Checks an alias that is the value of `<<`. A list of objects cannot be an alias there.
     pub(super) fn check_merged_alias(alias: &Node) -> Result<(), SyntaxError> {
         match alias.value {
             NodeValue::Object(_) => Ok(()),

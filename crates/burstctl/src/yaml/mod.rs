@@ -1,8 +1,8 @@
-//! YAML and JSON as kubectl and the apiserver read them, with the position of every value.
+//! Reads YAML and JSON as kubectl and the apiserver do, with the position of every value.
 //!
-//! Kubernetes reads YAML 1.1 through <https://github.com/kubernetes-sigs/yaml>: `on` is a boolean, `010` is eight, keys
-//! are merged with `<<`. The grammar comes from `libyaml-safer`; what a scalar means is decided here. `tests/yaml` compares
-//! all of it with the reader of Kubernetes.
+//! Kubernetes reads YAML 1.1 through <https://github.com/kubernetes-sigs/yaml>: `on` is a boolean, `010` is eight, and
+//! `<<` merges keys. `libyaml-safer` parses the grammar, and this module resolves the scalars. `tests/yaml` compares
+//! the result with the reader of Kubernetes.
 
 mod build;
 mod characters;

@@ -1,6 +1,6 @@
-//! The grammar of YAML 1.1: events from `libyaml-safer`, which descends from the same C library as the reader of Kubernetes.
+//! Parses YAML 1.1 into events with `libyaml-safer`. It derives from libyaml, as the reader of Kubernetes does.
 //!
-//! It differs from that reader in two places, `?` in brackets and `\/` in quotes, and both are refused here.
+//! It differs from that reader in two cases: `?` in brackets and `\/` in quotes. This module refuses both.
 
 use burst_hpa::node::{Mark, Span};
 use std::borrow::Cow;
@@ -79,11 +79,11 @@ fn in_tag(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-_;/?:@&=+$.%!~*'()".contains(character)
 }
 
-/// The events of a chunk, each with its place in the file.
+/// The events of a chunk, each with its position in the file.
 pub(super) struct Events<'a> {
     parser: Parser<&'a [u8]>,
     source: &'a Source<'a>,
-    /// Lists and objects in brackets around the next event.
+    /// Whether each list or object around the next event is in brackets.
     open_brackets: usize,
 }
 
@@ -129,7 +129,7 @@ impl Events<'_> {
         Ok((data, span))
     }
 
-    /// Within brackets everything is in brackets.
+    /// Enters a list or an object. Inside brackets, everything is in brackets.
     fn open(&mut self, in_brackets: bool) {
         if in_brackets || self.open_brackets > 0 {
             self.open_brackets += 1;
@@ -156,7 +156,7 @@ impl Events<'_> {
         let quoted = quoted
             .and_then(|(start, end)| self.source.text.get(start..end))
             .unwrap_or_default();
-        // Of two backslashes the first one escapes the second.
+        // In `\\/` the first backslash escapes the second.
         quoted.contains("\\/") && quoted.replace("\\\\", "").contains("\\/")
     }
 

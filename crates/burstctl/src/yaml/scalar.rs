@@ -1,9 +1,9 @@
-//! What a plain scalar is to Kubernetes: YAML 1.1, without its base-60 numbers, as in
+//! Resolves scalars as Kubernetes does: YAML 1.1 without base-60 numbers, as in
 //! <https://github.com/yaml/go-yaml/blob/v2.4.3/resolve.go>.
 
 use burst_hpa::node::NodeValue;
 
-/// What a scalar is before it is JSON.
+/// A resolved scalar, before its conversion to JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scalar<'a> {
     Null,
@@ -13,12 +13,12 @@ pub(super) enum Scalar<'a> {
     Text(&'a str),
 }
 
-/// What a scalar without quotes is.
+/// Resolves a scalar without quotes.
 pub(super) fn resolve(text: &str) -> Scalar<'_> {
-    word(text).or_else(|| number(text)).unwrap_or(Scalar::Text(text))
+    keyword(text).or_else(|| number(text)).unwrap_or(Scalar::Text(text))
 }
 
-/// What a scalar with one of YAML's own tags is, quoted or not; None if it is not that.
+/// Resolves a scalar with one of YAML's own tags, quoted or not. Returns `None` if the text does not fit the tag.
 pub(super) fn tagged<'a>(text: &'a str, tag: &str) -> Option<Scalar<'a>> {
     let resolved = resolve(text);
     match (tag, resolved) {
@@ -32,7 +32,7 @@ pub(super) fn tagged<'a>(text: &'a str, tag: &str) -> Option<Scalar<'a>> {
 }
 
 impl Scalar<'_> {
-    /// As a value; JSON has no infinities.
+    /// Converts the scalar to a value. It fails for infinities and NaN, which JSON does not have.
     pub(super) fn value(self) -> Result<NodeValue, &'static str> {
         Ok(match self {
             Self::Null => NodeValue::Null,
@@ -44,7 +44,7 @@ impl Scalar<'_> {
         })
     }
 
-    /// As a key, which JSON has only as text.
+    /// Converts the scalar to a key. Keys in JSON are strings.
     pub(super) fn key(self) -> Result<String, &'static str> {
         Ok(match self {
             Self::Null => return Err("a key that is nothing"),
@@ -58,7 +58,7 @@ impl Scalar<'_> {
     }
 }
 
-fn word(text: &str) -> Option<Scalar<'_>> {
+fn keyword(text: &str) -> Option<Scalar<'_>> {
     Some(match text {
         "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Scalar::Bool(true),
@@ -92,7 +92,7 @@ fn integer(text: &str) -> Option<i128> {
     }
     let magnitude = i128::from_str_radix(digits, radix).ok()?;
     let value = if negative { -magnitude } else { magnitude };
-    // A sign makes it a signed number.
+    // With a sign, Go parses a signed number.
     let most = if text.starts_with(['+', '-']) {
         i128::from(i64::MAX)
     } else {
@@ -101,7 +101,7 @@ fn integer(text: &str) -> Option<i128> {
     (i128::from(i64::MIN)..=most).contains(&value).then_some(value)
 }
 
-/// A leading zero alone makes it octal.
+/// Returns the radix and the digits. A leading zero means octal.
 fn radix(digits: &str) -> (u32, &str) {
     let Some(rest) = digits.strip_prefix('0').filter(|rest| !rest.is_empty()) else {
         return (10, digits);
@@ -122,7 +122,7 @@ fn float<'a>(text: &str) -> Option<Scalar<'a>> {
     Some(Scalar::Float(value))
 }
 
-/// Go's shortest `%g` of the number in single precision.
+/// Formats a float key as Go's shortest `%g` in single precision.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "single precision is what Kubernetes uses for keys"
@@ -148,7 +148,7 @@ fn float_key(value: f64) -> String {
     }
 }
 
-/// As `encoding/json` of Go does: that text is what the apiserver gets.
+/// Formats a number as Go's `encoding/json` does. The apiserver receives that text.
 fn as_go_prints(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_yes_and_no_are_booleans() {
+    fn yes_no_on_and_off_are_booleans() {
         for text in ["y", "Yes", "on", "TRUE"] {
             assert_eq!(resolve(text), Scalar::Bool(true), "{text}");
         }

@@ -1,6 +1,6 @@
-//! A file cut into documents, as kubectl cuts it:
-//! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/util/yaml/decoder.go>. Each is read for itself, so that one
-//! that cannot be read costs no other.
+//! Splits a file into documents as kubectl does:
+//! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/util/yaml/decoder.go>. Each document is parsed by
+//! itself, so one broken document does not affect the others.
 
 use burst_hpa::node::NodeValue;
 use std::borrow::Cow;
@@ -9,8 +9,8 @@ use super::document::{Document, SyntaxError, error};
 use super::lines::{is_blank_or_comment, position_in_file};
 use super::{build, json};
 
-/// Every document of a file that says something; documents of comments alone are left out, and counted unless they are
-/// the head of the file.
+/// Returns every document of a file that has a value. Documents of comments only are omitted. They still count in the
+/// numbering, except at the start of the file.
 #[must_use]
 pub fn documents(text: &str) -> Vec<Document> {
     let (mut documents, yaml, lines_above) = json_and_yaml(text);
@@ -24,14 +24,14 @@ pub fn documents(text: &str) -> Vec<Document> {
     documents
 }
 
-/// The documents that a file begins with in JSON, and the rest of it with the number of lines above.
+/// Returns the JSON documents at the start of a file, the YAML after them, and the number of lines above the YAML.
 pub(super) fn json_and_yaml(text: &str) -> (Vec<Document>, Cow<'_, str>, usize) {
     let text = without_mark(text);
     let (documents, read) = json::documents(text);
-    let behind = text.get(read..).unwrap_or_default();
-    let (above, yaml) = text.split_at_checked(read + blank(behind)).unwrap_or((text, ""));
+    let after_json = text.get(read..).unwrap_or_default();
+    let (above, yaml) = text.split_at_checked(read + blank(after_json)).unwrap_or((text, ""));
     let line = above.rsplit('\n').next().unwrap_or_default();
-    // On the line of the JSON it keeps its column.
+    // Pad the YAML if it starts on the last line of the JSON, so that it keeps its column.
     let yaml = match line.is_empty() || yaml.starts_with("---") {
         true => with_line_breaks(yaml),
         false => (" ".repeat(line.chars().count()) + &with_line_breaks(yaml)).into(),
@@ -39,13 +39,13 @@ pub(super) fn json_and_yaml(text: &str) -> (Vec<Document>, Cow<'_, str>, usize) 
     (documents, yaml, above.matches('\n').count())
 }
 
-/// kubectl passes over white space behind JSON, up to the end of the line.
+/// Returns the length of the white space that kubectl skips after JSON, up to the end of the line.
 fn blank(text: &str) -> usize {
     let begin = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
     text.find('\n').map_or(begin, |line_break| begin.min(line_break + 1))
 }
 
-/// kubectl ends every line by `\n`, the last one too.
+/// Ends every line with `\n`, including the last one, as kubectl does.
 fn with_line_breaks(text: &str) -> Cow<'_, str> {
     let mut text = match text.contains("\r\n") {
         true => Cow::Owned(text.replace("\r\n", "\n")),
@@ -57,7 +57,7 @@ fn with_line_breaks(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Without the byte order mark that a file may begin with, and so a document whose file was put behind another.
+/// Removes a byte order mark. A document in the middle has one if its file was appended to another.
 fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
@@ -79,7 +79,7 @@ fn of_yaml(text: &str, lines_above: usize, documents: &mut Vec<Document>) {
     }
 }
 
-/// What lies between two `---`.
+/// The text between two `---` lines.
 pub(super) struct Chunk<'a> {
     pub(super) text: &'a str,
     pub(super) lines_above: usize,
@@ -90,23 +90,23 @@ pub(super) fn chunks(text: &str, first_lines: usize) -> Vec<Result<Chunk<'_>, Sy
     let (mut rest, mut lines_above, mut length) = (text, first_lines, 0);
     for (line_number, line) in (first_lines..).zip(text.split_inclusive('\n')) {
         length += line.len();
-        let Some(behind) = line.strip_prefix("---").map(str::trim) else {
+        let Some(after_dashes) = line.strip_prefix("---").map(str::trim) else {
             continue;
         };
         let (chunk, below) = rest.split_at(length);
         let above = chunk.strip_suffix(line).unwrap_or_default();
-        let divides = behind.is_empty() || behind.starts_with('#');
+        let is_separator = after_dashes.is_empty() || after_dashes.starts_with('#');
         match above.is_empty() {
-            // It begins the document below it.
-            true if divides => continue,
+            // A `---` at the start of a chunk begins the document below it.
+            true if is_separator => continue,
             true => {}
             false => chunks.push(Ok(Chunk {
                 text: above,
                 lines_above,
             })),
         }
-        if !divides {
-            let message = format!("{behind:?} behind `---`, where kubectl takes only a comment");
+        if !is_separator {
+            let message = format!("{after_dashes:?} behind `---`, where kubectl takes only a comment");
             chunks.push(Err(error(position_in_file(line_number + 1, 3, 0), message)));
         }
         (rest, lines_above, length) = (below, line_number + 1, 0);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn one_broken_document_costs_no_other() {
+    fn a_broken_document_does_not_affect_the_others() {
         let documents = documents("# first\n---\na: 1\n--- # second\na: [\n---\n# only words\n---\nb: 2\n");
         let shown: Vec<_> = documents
             .iter()
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_comment_may_stand_behind_what_divides() {
+    fn only_a_comment_may_follow_a_separator() {
         let text = "a: 1\n--- # c\nb: 2\n--- c: 3\nd: 4\n---# e\ne: 5\n";
         let message = "\"c: 3\" behind `---`, where kubectl takes only a comment";
         let expected = [
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directive_is_refused_where_it_stands() {
+    fn a_directive_is_refused_at_its_position() {
         let message =
             "kubectl splits a file at each `---`, also at the one below a directive, so a directive is not allowed";
         let expected = [(1, refused(2, 1, message)), (2, Ok("{\"a\":1}".to_owned()))];
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_of_comments_is_no_document_and_windows_ends_lines_otherwise() {
+    fn leading_comments_are_no_document_and_windows_line_ends_are_read() {
         let text = "\u{feff}# c\r\n  # d\r\n---\r\na: |\r\n  x\r\n---\r\n\u{feff}b: 2";
         let expected = [(1, Ok("{\"a\":\"x\\n\"}".to_owned())), (2, Ok("{\"b\":2}".to_owned()))];
         assert_eq!(shown(text), expected);

@@ -1,4 +1,4 @@
-//! Scalars and their tags.
+//! Scalars with their tags.
 
 use std::borrow::Cow;
 
@@ -7,27 +7,27 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::scalar::{self, Scalar};
 
-/// The prefix that `!!` stands for.
+/// The prefix that `!!` abbreviates.
 const YAML: &str = "tag:yaml.org,2002:";
 
-/// Those of YAML's own tags that decide how a scalar is read. Any other tag makes it text.
+/// The YAML tags that decide how a scalar is resolved. With any other tag it is text.
 const RESOLVED: [&str; 6] = ["str", "int", "float", "bool", "null", "timestamp"];
 
-/// A scalar as it is written, without quotes and escapes.
+/// The text of a scalar, without quotes and with escapes resolved.
 pub(super) struct Text {
     pub(super) text: String,
     pub(super) tag: Option<String>,
-    /// Without quotes, or with the tag `!`, which to Kubernetes means the same.
+    /// The scalar has no quotes. Kubernetes treats the tag `!` in the same way.
     pub(super) is_plain: bool,
 }
 
 impl Text {
-    /// Returns whether this, as a key, is the merge key.
+    /// Returns whether this is the merge key, if it is used as a key.
     pub(super) fn is_merge(&self) -> bool {
         self.text == "<<" && (self.is_plain || self.yaml_tag() == Some("merge"))
     }
 
-    /// The text, decoded if its tag is `!!binary`.
+    /// Returns the text, decoded if its tag is `!!binary`.
     pub(super) fn decoded(&self) -> Result<Cow<'_, str>, &'static str> {
         if self.yaml_tag() != Some("binary") {
             return Ok(Cow::Borrowed(&self.text));
@@ -38,7 +38,7 @@ impl Text {
         Ok(Cow::Owned(text))
     }
 
-    /// The value that Kubernetes reads.
+    /// Returns the value that Kubernetes reads.
     pub(super) fn resolve<'a>(&self, decoded: &'a str) -> Result<Scalar<'a>, String> {
         match (&self.tag, self.yaml_tag()) {
             (None, _) if self.is_plain => Ok(scalar::resolve(decoded)),

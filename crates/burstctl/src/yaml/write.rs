@@ -1,5 +1,5 @@
-//! Trees as YAML that every reader takes for the same: block style, lines as lines, other text quoted where some reader
-//! would see a number, a boolean or a date.
+//! Writes nodes as YAML that every reader understands in the same way: in block style, with multi-line text as block
+//! scalars. Text is quoted if some reader would take it for a number, a boolean or a date.
 
 use burst_hpa::node::{Key, Node, NodeValue};
 use burst_printable::is_printable;
@@ -7,7 +7,7 @@ use burst_printable::is_printable;
 use super::scalar::{self, Scalar};
 use crate::printer::escape_workflow_commands;
 
-/// A document, ending in a line break.
+/// Returns a document that ends in a line break.
 #[must_use]
 pub fn to_yaml(node: &Node) -> String {
     let mut out = String::new();
@@ -22,7 +22,7 @@ pub fn to_yaml(node: &Node) -> String {
     out
 }
 
-/// `inline`: the first field goes on the line that is there.
+/// If `inline` is set, the first field continues the current line.
 fn object(fields: &[(Key, Node)], indent: usize, inline: bool, out: &mut String) {
     for (index, (Key { name, .. }, node)) in fields.iter().enumerate() {
         if index > 0 || !inline {
@@ -71,7 +71,8 @@ fn list(items: &[Node], indent: usize, out: &mut String) {
     }
 }
 
-/// Several, none of which a reader, an editor or a CI runner could take for something else.
+/// Returns whether text can be a block scalar: it has several lines, and no reader, editor or CI runner could
+/// misinterpret one of them.
 fn is_lines(text: &str) -> bool {
     let whole = text.strip_suffix('\n').unwrap_or(text);
     let is_ascii = |line: &str| line.chars().all(|character| (' '..='~').contains(&character));
@@ -95,7 +96,7 @@ fn flat(node: &Node) -> String {
     match &node.value {
         NodeValue::Null => "null".to_owned(),
         NodeValue::Bool(value) => value.to_string(),
-        // As it stands it would be read as an integer, and those have no such zero.
+        // Without a fraction this would be read as an integer, and integers have no negative zero.
         NodeValue::Number(text) if text == "-0" => "-0.0".to_owned(),
         NodeValue::Number(text) => text.clone(),
         NodeValue::String(string) => text(string),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_written_as_lines() {
+    fn multi_line_text_is_a_block_scalar() {
         let node = |text: &str| Node::object([("a", Node::string(text))]);
         assert_eq!(
             to_yaml(&node("if x then\n\n  y\nend\n")),
@@ -171,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(node in any_node()) {
+        fn written_yaml_reads_back_as_the_same_node(node in any_node()) {
             let text = to_yaml(&node);
             let read = documents(&text).into_iter().next().map(|document| document.content.unwrap());
             prop_assert_eq!(read.unwrap_or(Node::NULL), node, "{}", text);

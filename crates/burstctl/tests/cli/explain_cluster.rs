@@ -1,4 +1,4 @@
-//! `hpa explain --context` before a real API server and the real HPA controller.
+//! `hpa explain --context` with a real API server and the real HPA controller.
 
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use burst_testkit::wait;
 use burst_testkit::{ControlPlane, Controllers, Envoy, Version};
 use serde_json::{Value, json};
 
-/// Some rounds of a controller, on a machine that builds other things meanwhile.
+/// Long enough for several syncs of the controller on a busy machine.
 const SOON: Duration = Duration::from_secs(120);
 
 const WORKLOAD: &str = r#"
@@ -30,17 +30,17 @@ spec:
   maxReplicas: 10
 "#;
 
-fn explain(cluster: &ControlPlane, words: &[&str]) -> Output {
+fn explain(cluster: &ControlPlane, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_burstctl"))
         .args(["hpa", "explain", "--context", ""])
-        .args(words)
+        .args(args)
         .env("KUBECONFIG", cluster.kubeconfig())
         .output()
         .unwrap()
 }
 
 #[test]
-fn what_a_real_controller_wrote_is_explained() {
+fn the_status_of_a_real_controller_is_explained() {
     let cluster = ControlPlane::start_with(Controllers::Autoscaler);
     cluster.apply(WORKLOAD);
     let output = wait::for_ok(SOON, "conditions of the controller", || {
@@ -54,7 +54,7 @@ fn what_a_real_controller_wrote_is_explained() {
             Err(text)
         }
     });
-    // No metrics API in this cluster: the controller says so, and what it would do is still explained.
+    // This cluster has no metrics API. The controller reports that, and the command still explains the spec.
     assert!(
         output.starts_with("HPA default/web keeps Deployment web between 2 and 10 replicas.\n"),
         "{output}"
@@ -67,12 +67,12 @@ fn what_a_real_controller_wrote_is_explained() {
 
     let absent = explain(&cluster, &["default/absent"]);
     assert_eq!(absent.status.code(), Some(2));
-    let words = String::from_utf8(absent.stderr).unwrap();
-    assert!(words.starts_with("burstctl: default/absent: "), "{words}");
-    assert!(words.contains("not found"), "{words}");
+    let args = String::from_utf8(absent.stderr).unwrap();
+    assert!(args.starts_with("burstctl: default/absent: "), "{args}");
+    assert!(args.contains("not found"), "{args}");
 }
 
-/// What metrics-server would serve of `web`'s pods: 70 % of the CPU they request, 48Mi of memory.
+/// The response of a metrics-server for the pods of `web`: 70 % of the CPU that they request, and 48Mi of memory.
 fn pod_metrics() -> Value {
     let usage = json!({"cpu": "70m", "memory": "48Mi"});
     let item = |name: &str| {
@@ -86,7 +86,7 @@ fn pod_metrics() -> Value {
 
 const PODS: [&str; 3] = ["web-0", "web-1", "web-2"];
 
-/// An API behind the aggregator: `metrics.k8s.io`, as far as the HPA controller asks for it.
+/// An aggregated API server for the part of `metrics.k8s.io` that the HPA controller requests.
 fn metrics_api() -> Envoy {
     let resources = json!([{"name": "pods", "singularName": "", "namespaced": true, "kind": "PodMetrics", "verbs": ["get", "list"]}]);
     let discovery = json!({
@@ -131,7 +131,7 @@ fn metrics_api() -> Envoy {
     Envoy::start(Version::Tested, &bootstrap.to_string(), 1)
 }
 
-/// The API, and three pods that have been ready for long.
+/// Registers the API, and creates three pods that have been ready for a long time.
 fn serve_metrics(cluster: &ControlPlane, api: &Envoy) {
     let port = api.listener("metrics").port();
     cluster.apply(&format!(
@@ -188,7 +188,7 @@ spec:
 }
 
 #[test]
-fn what_a_real_controller_measured_is_explained_with_its_numbers() {
+fn the_measurements_of_a_real_controller_are_explained() {
     let mut cluster = ControlPlane::start_aggregating();
     let api = metrics_api();
     serve_metrics(&cluster, &api);

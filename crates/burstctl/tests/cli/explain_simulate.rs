@@ -1,4 +1,4 @@
-//! `hpa explain` and `hpa simulate`: numbers that were seen in a real controller, and their looks.
+//! `hpa explain` and `hpa simulate`: their output, and numbers that were recorded from a real controller.
 
 use std::path::PathBuf;
 
@@ -221,7 +221,7 @@ fn a_simulation_has_one_json_object_a_sync() {
     assert_eq!(lines[4]["heldBy"], "scale-up rate");
 }
 
-/// Seen in the unmodified controller: ten a pod, 400 all at once, then 20.
+/// Recorded from the unmodified controller. The target is 10 per pod, and the load falls from 400 to 20.
 #[test]
 fn replicas_double_each_sync_and_scale_down_waits_five_minutes() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `hpa lint` against the apiserver's recorded answers, against nonsense, and its looks.
+//! `hpa lint`: recorded responses of the apiserver, random input, and the output formats.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn lint(text: &str, format: LintFormat, options: Options) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// What the apiserver would say, as `type field detail`.
+/// Returns the findings that the apiserver would also report, as `type field detail`.
 fn findings_of(text: &str, options: Options) -> BTreeSet<String> {
     let lines = lint(text, LintFormat::Json, options);
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -69,7 +69,7 @@ struct Answer {
 }
 
 impl Case {
-    fn all_parts() -> Vec<Self> {
+    fn all() -> Vec<Self> {
         let text = include_str!("../../../burst-hpa/tests/golden/admission.jsonl");
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -82,13 +82,14 @@ impl Case {
         }
     }
 
-    /// The apiserver knows from the address of a request what a file has to say itself.
+    /// Returns whether the document has the kind and apiVersion. The apiserver takes them from the URL of a request, but a
+    /// file must have them.
     fn has_type_meta(&self) -> bool {
         let document: Value = serde_json::from_str(self.document.get()).unwrap();
         document["kind"] == "HorizontalPodAutoscaler" && document["apiVersion"] == "autoscaling/v2"
     }
 
-    /// What burst-hpa says, which its own tests hold against the apiserver.
+    /// Returns the errors of burst-hpa, whose own tests compare them with the apiserver.
     fn expected(&self) -> BTreeSet<String> {
         use burst_hpa::Refusal;
         let node = Node::from_json(self.document.get()).unwrap();
@@ -113,7 +114,7 @@ impl Case {
     }
 }
 
-/// YAML reads `1.0` and `1e3` as whole numbers, which JSON does not.
+/// Returns whether the document has a number such as `1.0` or `1e3`, which YAML reads as an integer and JSON does not.
 fn has_unusual_numbers(node: &Node) -> bool {
     match &node.value {
         NodeValue::Number(text) => {
@@ -127,7 +128,7 @@ fn has_unusual_numbers(node: &Node) -> bool {
 
 #[test]
 fn recorded_hpas_are_refused_for_the_same_reasons_as_yaml_and_as_json() {
-    let cases = Case::all_parts();
+    let cases = Case::all();
     let mut through_yaml = 0;
     for case in cases.iter().filter(|case| case.has_type_meta()) {
         let document = case.document.get();
@@ -310,8 +311,8 @@ fn an_unserved_version_is_the_only_finding() {
     assert_eq!(findings_of(foreign, Options::default()), BTreeSet::new());
 }
 
-/// Text that is more like an HPA than chance would make it.
-fn a_misnamed_hpa_is_reported() -> impl Strategy<Value = String> {
+/// Generates text that resembles an HPA.
+fn text_like_an_hpa() -> impl Strategy<Value = String> {
     let whole = include_str!("../data/shop.yaml");
     let lines: Vec<&'static str> = whole.lines().collect();
     let line = prop_oneof![
@@ -362,7 +363,7 @@ proptest! {
     }
 
     #[test]
-    fn no_yaml_makes_lint_panic(text in a_misnamed_hpa_is_reported()) {
+    fn no_yaml_makes_lint_panic(text in text_like_an_hpa()) {
         assert_no_panic(&text)?;
     }
 

@@ -1,4 +1,4 @@
-//! The `burstctl` command as its users run it: its output, its messages and its exit code.
+//! Tests of the `burstctl` command: its output, its messages and its exit code.
 
 #[cfg(feature = "live")]
 mod doctor;

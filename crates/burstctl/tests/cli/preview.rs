@@ -1,4 +1,4 @@
-//! `preview` before a real API server.
+//! `preview` with a real API server.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -10,26 +10,26 @@ use crate::support::service_account::Kubeconfig;
 
 const SOON: Duration = Duration::from_secs(120);
 
-/// A cluster with a Service for every reason to have no header, and every oddity of one that has.
+/// Objects with a Service for every reason to have no header, and for every finding about one that has a header.
 const ODDITIES: &str = include_str!("../data/oddities.yaml");
 
-fn command(cluster: &ControlPlane, words: &[&str]) -> Command {
+fn command(cluster: &ControlPlane, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
     command
         .arg("preview")
-        .args(words)
+        .args(args)
         .env("KUBECONFIG", cluster.kubeconfig());
     command
 }
 
-fn preview(cluster: &ControlPlane, words: &[&str]) -> Output {
-    command(cluster, words).output().unwrap()
+fn preview(cluster: &ControlPlane, args: &[&str]) -> Output {
+    command(cluster, args).output().unwrap()
 }
 
 fn transcript(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let (out, words) = (text(&output.stdout), text(&output.stderr));
-    format!("{out}--- words\n{words}--- end {}", output.status.code().unwrap())
+    let (out, messages) = (text(&output.stdout), text(&output.stderr));
+    format!("{out}--- words\n{messages}--- end {}", output.status.code().unwrap())
 }
 
 /// Creates the objects with the status in their file, as controllers would.
@@ -76,7 +76,7 @@ fn every_service_has_a_header_or_a_reason() {
         transcript(&preview(&cluster, &["-n", "stock"]))
     );
 
-    // By the filter's own configuration: pages of one, another percentage, another kind, a header of another name.
+    // A filter configuration with pages of one object, another percentage, another kind and another header name.
     let configuration = "cluster: kubernetes\npage_size: 1\nnamespaces: [stock]\ntarget_percent: 50\nheader: {name: X-Room}\nworkloads:\n\
          - {group: apps, version: v1, resource: deployments, kind: Deployment}\n\
          - {group: argoproj.io, version: v1alpha1, resource: rollouts, kind: Rollout}\n";
@@ -90,7 +90,7 @@ fn every_service_has_a_header_or_a_reason() {
         "{said}"
     );
 
-    // As it stands in what ships.
+    // The configuration in the form of the shipped manifests.
     let shipped = repository().join("istio/sidecar/plugin.yaml");
     let output = preview(&cluster, &["--config", shipped.to_str().unwrap(), "-n", "stock"]);
     assert_eq!(
@@ -123,14 +123,14 @@ kind: ServiceAccount
 metadata: {name: reader, namespace: default}
 ",
     );
-    // An API server takes a moment to know a new role.
+    // The API server needs a moment to apply a new role.
     let reader = "--as=system:serviceaccount:default:reader";
     let may = ["auth", "can-i", "list", "services", "--namespace=default", reader];
     wait::for_ok(SOON, "the role", || cluster.try_kubectl(&may, ""));
     let kubeconfig = Kubeconfig::of(&cluster, "reader");
-    let preview = |words: &[&str]| {
+    let preview = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
-        command.arg("preview").args(words).env("KUBECONFIG", kubeconfig.path());
+        command.arg("preview").args(args).env("KUBECONFIG", kubeconfig.path());
         transcript(&command.output().unwrap())
     };
     insta::assert_snapshot!("preview_forbidden_everywhere", preview(&[]));

@@ -1,5 +1,5 @@
-//! `burstctl proxy` before a real API server, and how it starts and ends. What it makes of a cluster's failures is told
-//! in burst-lab, which has a cluster that fails on demand and uses this proxy.
+//! `burstctl proxy`: startup, shutdown, and requests to a real API server. The tests of burst-lab cover failures of the
+//! cluster: they use this proxy with a cluster that fails on demand.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -56,7 +56,7 @@ impl Drop for Proxy {
     }
 }
 
-/// A folder with the kubeconfig of a cluster that does not answer, and the configuration of a filter.
+/// A folder with the kubeconfig of a cluster that does not respond, and the configuration of a filter.
 struct Folder(TempDir);
 
 impl Folder {
@@ -130,7 +130,7 @@ fn startup_errors_exit_with_2_and_a_reason() {
 }
 
 #[test]
-fn a_signal_ends_it_with_0() {
+fn on_a_signal_the_proxy_exits_with_0() {
     let folder = Folder::new("");
     let mut proxy = Proxy::start(&folder.kubeconfig(), &[]);
     kill_process(Pid::from_raw(proxy.child.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
@@ -139,7 +139,7 @@ fn a_signal_ends_it_with_0() {
 }
 
 #[test]
-fn a_real_api_server_is_read_and_nothing_else() {
+fn a_real_api_server_gets_only_list_requests() {
     let cluster = ControlPlane::start();
     cluster.kubectl(&["create", "secret", "generic", "keys", "--from-literal=a=b"]);
     let proxy = Proxy::start(&cluster.kubeconfig(), &[]);
@@ -171,7 +171,7 @@ fn a_real_api_server_is_read_and_nothing_else() {
     assert_eq!(received(&cluster), before);
 }
 
-/// How many requests for Secrets, and to write Services, the API server says it got.
+/// Returns the API server's own counts of requests for Secrets, and of writes to Services.
 fn received(cluster: &ControlPlane) -> Vec<String> {
     let metrics = cluster.kubectl(&["get", "--raw", "/metrics"]);
     let counted = metrics

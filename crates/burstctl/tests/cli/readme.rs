@@ -1,11 +1,11 @@
-//! What the README shows is what the command says.
+//! The examples in the README show the real output.
 
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Each `$ burstctl …` of a console block and what stands under it. What needs a cluster is held by tests/preview.rs and
-/// tests/doctor.
+/// Returns each `$ burstctl …` command of a console block with the output below it. `preview.rs` and `doctor` check the
+/// examples that need a cluster.
 fn examples(readme: &str) -> Vec<(&str, &str)> {
     let blocks = readme
         .split("```console\n")
@@ -18,22 +18,22 @@ fn examples(readme: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Data and words in the order in which a terminal shows them.
-fn said(words: &str, folder: &Path) -> String {
+/// Returns stdout and stderr, interleaved as in a terminal.
+fn output(args: &str, folder: &Path) -> String {
     let (mut shown, screen) = std::io::pipe().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
-    let command = command.args(words.split(' ')).current_dir(folder);
+    let command = command.args(args.split(' ')).current_dir(folder);
     let mut child = command
         .stdout(screen.try_clone().unwrap())
         .stderr(screen)
         .spawn()
         .unwrap();
-    // The command holds this side of the pipe too, and there is no end before it lets go.
+    // `command` also holds the write end of the pipe. Release it, or the read below never ends.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut said = String::new();
-    shown.read_to_string(&mut said).unwrap();
+    let mut output = String::new();
+    shown.read_to_string(&mut output).unwrap();
     child.wait().unwrap();
-    said
+    output
 }
 
 #[test]
@@ -42,10 +42,10 @@ fn every_example_shows_the_real_output() {
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let examples = examples(&readme);
     assert_eq!(examples.len(), 8);
-    for (words, shown) in examples {
-        let said = said(words, &root.join("tests/data"));
-        let said: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
-        assert_eq!(said.join("\n"), shown, "burstctl {words}");
+    for (args, shown) in examples {
+        let output = output(args, &root.join("tests/data"));
+        let output: Vec<&str> = output.trim_end().lines().map(str::trim_end).collect();
+        assert_eq!(output.join("\n"), shown, "burstctl {args}");
     }
 }
 
@@ -60,10 +60,10 @@ fn the_short_form_in_the_readme_is_the_rendered_one() {
 
 #[test]
 fn the_process_exits_with_the_code_of_the_command() {
-    let code = |words: &[&str]| {
+    let code = |args: &[&str]| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
         let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
-            .args(words)
+            .args(args)
             .current_dir(folder)
             .output()
             .unwrap();

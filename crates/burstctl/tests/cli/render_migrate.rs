@@ -1,4 +1,4 @@
-//! `hpa render` and `hpa migrate`: what they write, and that it is right.
+//! `hpa render` and `hpa migrate`: their output, and that it is valid.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -100,7 +100,7 @@ fn empty_input_exits_with_2() {
     );
 }
 
-/// What a file may have behind an HPA, and whether kubectl takes it.
+/// Text that may follow an HPA in a file, and whether kubectl accepts it.
 const BEHIND: [(&str, bool); 14] = [
     ("", true),
     ("null", true),
@@ -135,7 +135,7 @@ fn a_document_without_a_kind_is_refused_as_kubectl_does() {
         assert_eq!(kubectl_accepts(&text), is_taken, "kubectl and {behind:?}");
         let (end, ..) = burstctl(&["hpa", "simulate", "-", "--trace", trace], &text);
         assert_eq!(end == Outcome::Success, is_taken, "simulate {behind:?}");
-        // Behind two JSON objects kubectl reads no YAML.
+        // After two JSON objects, kubectl does not read YAML.
         for text in [text, format!("{hpa} {other}\n{behind}")] {
             let is_taken = kubectl_accepts(&text);
             for words in [
@@ -157,7 +157,7 @@ fn a_document_without_a_kind_is_refused_as_kubectl_does() {
     }
 }
 
-/// Whether the real kubectl reads it, without a cluster.
+/// Returns whether the real kubectl can read the text. It needs no cluster.
 fn kubectl_accepts(text: &str) -> bool {
     let mut command = Command::new(Part::Kubectl.path());
     command.args(["annotate", "--local", "--filename=-", "a=b", "--output=name"]);
@@ -191,7 +191,7 @@ fn rendered_output_has_no_findings_and_renders_to_itself() {
 }
 
 #[test]
-fn the_schema_takes_what_render_takes() {
+fn the_schema_accepts_what_render_accepts() {
     let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
     let json = |text: &str| documents(text).remove(0).content.unwrap().to_json();
     let whole = json(include_str!("../data/short.yaml"));

@@ -1,4 +1,4 @@
-//! What is said of a cluster that answers and does not serve, and how soon.
+//! Commands with a cluster that responds to every request with an error: what they report, and how soon.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -14,11 +14,11 @@ const SOON: Duration = Duration::from_secs(120);
 
 const BUSY: &str = "503 Service Unavailable\r\nretry-after: 3600";
 
-/// A folder with the kubeconfig of a cluster.
+/// A fake cluster, and a folder with its kubeconfig.
 struct Cluster(TempDir);
 
 impl Cluster {
-    /// It answers every request with that status, and with what stands behind it in the head.
+    /// Starts a cluster that responds to every request with `head`: the status, and any headers.
     fn responding(head: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = format!("http://{}", listener.local_addr().unwrap());
@@ -26,13 +26,13 @@ impl Cluster {
         Self(kubeconfig(&server))
     }
 
-    /// What a command says, and how it ends.
-    fn run(&self, words: &[&str]) -> (String, Option<i32>) {
+    /// Returns the output and the exit code of a command.
+    fn run(&self, args: &[&str]) -> (String, Option<i32>) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
-        command.args(words).env("KUBECONFIG", self.0.path().join("kubeconfig"));
+        command.args(args).env("KUBECONFIG", self.0.path().join("kubeconfig"));
         let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
         let child = &mut running.0;
-        wait::until(SOON, &format!("the end of {words:?}"), || {
+        wait::until(SOON, &format!("the end of {args:?}"), || {
             child.try_wait().unwrap().is_some()
         });
         let mut output = String::new();
@@ -42,7 +42,7 @@ impl Cluster {
     }
 }
 
-/// Ended with the test, whatever becomes of that.
+/// A child process. Dropping it kills the process, even if the test fails.
 struct Running(Child);
 
 impl Drop for Running {
@@ -52,7 +52,7 @@ impl Drop for Running {
     }
 }
 
-/// Whoever hangs up meanwhile asks anew.
+/// Responds to one request. It ignores a client that disconnects.
 fn answer(mut stream: TcpStream, head: &str) {
     let body = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not now"}"#;
     let length = body.len();
@@ -70,17 +70,17 @@ fn answer(mut stream: TcpStream, head: &str) {
 #[test]
 fn a_retry_after_is_reported_at_once_and_not_waited_for() {
     let cluster = Cluster::responding(BUSY);
-    for words in [
+    for args in [
         &["preview"][..],
         &["doctor"],
         &["policy", "check"],
         &["hpa", "explain", "--context", "", "shop/web"],
     ] {
-        let (output, code) = cluster.run(words);
-        assert_eq!(code, Some(2), "{words:?}: {output}");
+        let (output, code) = cluster.run(args);
+        assert_eq!(code, Some(2), "{args:?}: {output}");
         assert!(
             output.contains("503") || output.contains("not now"),
-            "{words:?}: {output}"
+            "{args:?}: {output}"
         );
     }
 }

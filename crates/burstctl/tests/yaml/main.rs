@@ -1,5 +1,5 @@
-//! The YAML reader against the one of Kubernetes: with its recorded answers (`go run ./yaml <
-//! ../../crates/burstctl/tests/golden/yaml.jsonl` in `tests/oracle` records them), and with its answers to random documents.
+//! Compares the YAML reader with the one of Kubernetes: for recorded documents, and for random ones. To record, run
+//! `go run ./yaml < ../../crates/burstctl/tests/golden/yaml.jsonl` in `tests/oracle`.
 
 mod mutants;
 mod oracle;
@@ -15,10 +15,10 @@ struct Line {
     documents: Documents,
 }
 
-/// Those that say something; none at all if one of them is refused.
+/// The documents that have a value, or `None` if one of them is refused.
 type Documents = Option<Vec<Value>>;
 
-/// With a comment above, a text that begins like JSON is read as YAML all the same.
+/// Reads text as YAML. The comment above it keeps text that looks like JSON from being read as JSON.
 fn ours(yaml: &str) -> Documents {
     let documents = documents(&format!("#\n{yaml}")).into_iter();
     documents
@@ -26,7 +26,7 @@ fn ours(yaml: &str) -> Documents {
         .collect()
 }
 
-/// Kubernetes reads documents with these, and `burstctl` refuses them. They do not occur in manifests.
+/// Kubernetes reads documents with these, but `burstctl` refuses them. They do not occur in manifests.
 const REFUSED: [&str; 2] = ["{b:, 1}", "\n...\n%"];
 
 fn may_be_refused(yaml: &str) -> bool {
@@ -65,11 +65,11 @@ fn difference(yaml: &str, theirs: &Documents, ours: &Documents) -> String {
     format!("{yaml:?}\n  Kubernetes {}\n  here {}\n", shown(theirs), shown(ours))
 }
 
-/// A run is short; many runs with other seeds see much.
+/// Each run is short. Many runs with different seeds cover more.
 const MUTANTS: usize = 20_000;
 
 #[test]
-fn nothing_is_read_otherwise_than_kubernetes_reads_it() {
+fn random_documents_are_read_as_kubernetes_reads_them() {
     let seed = seed();
     let mut rng = Rng::with_seed(seed);
     let documents: Vec<String> = (0..MUTANTS).map(|_| mutants::document(&mut rng)).collect();
@@ -84,8 +84,8 @@ fn nothing_is_read_otherwise_than_kubernetes_reads_it() {
     }
     let shown: String = misread.iter().take(5).map(String::as_str).collect();
     assert!(misread.is_empty(), "{} of {MUTANTS}:\n{shown}", misread.len());
-    // The mutants are made of the hardest parts of YAML. Even so fewer than a quarter of what Kubernetes reads is refused here:
-    // control characters, line breaks other than `\n`, and text behind the end of a document.
+    // The mutants consist of the hardest parts of YAML. Even so, `burstctl` refuses fewer than a quarter of those that
+    // Kubernetes reads: control characters, line breaks other than `\n`, and text after the end of a document.
     assert!(
         alike > MUTANTS / 4 && refused < alike / 3,
         "{alike} read alike, {refused} refused here alone"

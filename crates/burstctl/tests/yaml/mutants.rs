@@ -1,4 +1,4 @@
-//! Documents with whatever makes YAML hard somewhere in them.
+//! Random documents that contain the hard parts of YAML.
 
 use fastrand::Rng;
 

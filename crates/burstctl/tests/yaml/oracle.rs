@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::{Documents, Line};
 
-/// What Kubernetes makes of each text.
+/// Returns the documents that Kubernetes reads from each text.
 pub(crate) fn kubernetes(texts: &[String]) -> Vec<Documents> {
     let program = program();
     let mut child = Command::new(&program)

@@ -1,4 +1,5 @@
-//! An ingress gateway with the filter as Istio would have it, without an istiod: the set of `istio/`, pods, and an Envoy.
+//! An ingress gateway with the filter, as Istio would run it but without istiod: the manifests of `istio/`, pods, and
+//! an Envoy.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,13 +12,13 @@ use tempfile::TempDir;
 
 use super::kubelet::Kubelet;
 
-/// Where a pod has the files of its ServiceAccount.
+/// The folder in a pod with the files of its ServiceAccount.
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// A gateway's pod on the node, and what the filter reads.
+/// A gateway pod on the node, and the objects that the filter reads.
 const OBJECTS: &str = include_str!("../../data/gateway-pod.yaml");
 
-/// A running scene.
+/// A cluster with a gateway, and the Envoy that its pod forwards to.
 pub(crate) struct Gateway {
     pub(crate) cluster: ControlPlane,
     pub(crate) envoy: Envoy,
@@ -26,7 +27,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// A cluster with nothing of ours in it.
+    /// Starts a cluster without the filter's manifests.
     pub(crate) fn bare() -> ControlPlane {
         let cluster = ControlPlane::start();
         Istiod::create_crds(&cluster);
@@ -34,7 +35,7 @@ impl Gateway {
         cluster
     }
 
-    /// The default set, one gateway pod, and an Envoy that runs the filter as that pod would.
+    /// Installs the default manifests and one gateway pod, and starts an Envoy that runs the filter as that pod would.
     pub(crate) fn installed(cluster: ControlPlane, version: Version) -> Self {
         let set = repository().join("istio");
         cluster.kubectl(&["apply", "--kustomize", set.to_str().unwrap()]);
@@ -69,12 +70,13 @@ impl Gateway {
         }
     }
 
-    pub(crate) fn doctor(&self, words: &[&str]) -> CommandOutput {
-        doctor(&self.cluster.kubeconfig(), words)
+    pub(crate) fn doctor(&self, args: &[&str]) -> CommandOutput {
+        doctor(&self.cluster.kubeconfig(), args)
     }
 }
 
-/// A shipped bootstrap, with a poll a second. None fails because the machine has other things to do: `doctor` would say so.
+/// A shipped bootstrap that polls every second. The timeouts are long, because `doctor` would report a poll that fails
+/// on a busy machine.
 fn bootstrap(cluster: &ControlPlane, account: &TempDir) -> String {
     let shipped = fs::read_to_string(repository().join("filter-config/03-token-by-lua.yaml")).unwrap();
     [
@@ -101,7 +103,7 @@ fn bootstrap(cluster: &ControlPlane, account: &TempDir) -> String {
     })
 }
 
-/// What a command said.
+/// The output of a command.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     pub(crate) text: String,
@@ -117,32 +119,32 @@ impl CommandOutput {
         }
     }
 
-    /// The lines about one check, advice included.
+    /// Returns the lines about one check, including the advice.
     #[track_caller]
     pub(crate) fn check(&self, about: &str) -> String {
         self.find(about)
             .unwrap_or_else(|| panic!("no check {about} in\n{}", self.text))
     }
 
-    /// The same where there may be none yet.
+    /// Like `check`, but returns `None` if there are no such lines yet.
     pub(crate) fn find(&self, about: &str) -> Option<String> {
         let mut lines = self.text.lines();
         let line = lines.find(|line| line.split_whitespace().nth(1) == Some(about))?;
         let advice = lines.next().filter(|line| line.starts_with("         what to do: "));
-        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let lines: Vec<_> = [Some(line), advice].into_iter().flatten().map(words).collect();
+        let args = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<_> = [Some(line), advice].into_iter().flatten().map(args).collect();
         Some(lines.join("\n"))
     }
 }
 
-pub(crate) fn doctor(kubeconfig: &Path, words: &[&str]) -> CommandOutput {
+pub(crate) fn doctor(kubeconfig: &Path, args: &[&str]) -> CommandOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
-    command.arg("doctor").args(words).env("KUBECONFIG", kubeconfig);
+    command.arg("doctor").args(args).env("KUBECONFIG", kubeconfig);
     CommandOutput::of(&command.output().unwrap())
 }
 
-/// Without a cluster.
-pub(crate) fn doctor_without_cluster(words: &[&str]) -> CommandOutput {
+/// Runs `doctor` without a kubeconfig.
+pub(crate) fn doctor_without_cluster(args: &[&str]) -> CommandOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
-    CommandOutput::of(&command.arg("doctor").args(words).output().unwrap())
+    CommandOutput::of(&command.arg("doctor").args(args).output().unwrap())
 }

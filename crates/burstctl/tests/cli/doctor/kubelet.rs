@@ -1,5 +1,5 @@
-//! What stands in for a kubelet: it forwards any port of any pod to one address, by the protocol that kubectl's and
-//! kube's clients speak through the API server.
+//! A fake kubelet. It forwards any port of any pod to one address, with the port-forward protocol that kubectl and
+//! kube speak through the API server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-/// The protocol that the client asks for: the first byte of a message says whether it is of the stream or an error.
+/// The protocol that the client requests. The first byte of a message says whether it is data or an error.
 const PROTOCOL: &str = "v4.channel.k8s.io";
 
-/// The stream's channel, and that of its errors.
+/// The channel of the data, and the channel of the errors.
 const CHANNELS: [u8; 2] = [0, 1];
 
-/// It ends with the test.
+/// The fake kubelet. Dropping it stops it.
 pub(crate) struct Kubelet {
     pub(crate) port: u16,
     _runtime: Runtime,
 }
 
 impl Kubelet {
-    /// Forwards to that address.
+    /// Starts a kubelet that forwards to `target`.
     pub(crate) fn start(target: SocketAddr) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -50,7 +50,7 @@ impl Kubelet {
     }
 }
 
-/// An API server that was given no authority for kubelets takes any certificate.
+/// Without a certificate authority for kubelets, the API server accepts any certificate.
 fn acceptor() -> TlsAcceptor {
     let own = rcgen::generate_simple_self_signed(["kubelet".to_owned()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));

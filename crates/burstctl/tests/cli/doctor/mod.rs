@@ -1,4 +1,4 @@
-//! `doctor` before a real API server, and of a real Envoy with the real filter.
+//! `doctor` with a real API server, and with a real Envoy that runs the filter.
 
 mod gateway;
 mod kubelet;
@@ -12,15 +12,15 @@ use burst_testkit::{Envoy, Version, port, wait};
 use crate::support::service_account::Kubeconfig;
 use gateway::{CommandOutput, Gateway, doctor, doctor_without_cluster};
 
-/// A poll a second, and a machine that builds other things meanwhile.
+/// The filter polls every second, but the machine may be busy with other builds.
 const SOON: Duration = Duration::from_secs(120);
 
-/// Waits until a check says that.
+/// Waits until the lines about a check contain `expected`.
 #[track_caller]
-fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, words: &str) -> CommandOutput {
-    wait::for_ok(SOON, &format!("{about}: {words}"), || {
+fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, expected: &str) -> CommandOutput {
+    wait::for_ok(SOON, &format!("{about}: {expected}"), || {
         let output = ask();
-        if output.find(about).is_some_and(|said| said.contains(words)) {
+        if output.find(about).is_some_and(|lines| lines.contains(expected)) {
             Ok(output)
         } else {
             Err(output.text)
@@ -28,7 +28,7 @@ fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, words: &str) -> Comman
     })
 }
 
-/// Waits until the first poll is over and shown.
+/// Waits until `doctor` shows the result of the first poll.
 #[track_caller]
 fn wait_until_healthy(ask: impl Fn() -> CommandOutput) -> CommandOutput {
     wait::for_ok(SOON, "all is well", || {
@@ -41,7 +41,7 @@ fn wait_until_healthy(ask: impl Fn() -> CommandOutput) -> CommandOutput {
     })
 }
 
-/// A text with the numbers that are others each time taken out.
+/// Replaces the numbers that differ from run to run.
 fn mask_changing_numbers(text: &str) -> String {
     let mut text = text.to_owned();
     for (before, after) in [
@@ -115,7 +115,7 @@ fn each_missing_part_is_found_by_its_check() {
     check_that_missing_rights_are_reported(&gateway);
 }
 
-/// What the README shows under a command.
+/// Returns the output that the README shows for a command.
 fn readme_example(command: &str) -> String {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let (_, block) = readme.split_once(&format!("```console\n$ {command}\n")).unwrap();
@@ -144,7 +144,7 @@ fn check_that_missing_rights_are_reported(gateway: &Gateway) {
         ]);
     };
     give("pods");
-    // An API server takes a moment to know a new role.
+    // The API server needs a moment to apply a new role.
     let output = wait_for(ask, "pods", "1 in istio-system");
     insta::assert_snapshot!("doctor_plugin_without_rights", output.check("plugin"));
     insta::assert_snapshot!("doctor_rbac_without_rights", output.check("rbac"));
@@ -169,7 +169,7 @@ fn one_envoy_is_checked_without_a_cluster() {
     );
 
     let api = format!("http://127.0.0.1:{}", port::free());
-    for (url, words) in [
+    for (url, expected) in [
         (api.as_str(), "onnection refused"),
         (
             "https://127.0.0.1",
@@ -177,11 +177,11 @@ fn one_envoy_is_checked_without_a_cluster() {
         ),
     ] {
         let output = doctor_without_cluster(&["--admin", url]);
-        assert!(output.code == Some(2) && output.text.contains(words), "{output:?}");
+        assert!(output.code == Some(2) && output.text.contains(expected), "{output:?}");
     }
 }
 
-/// `BURST_RECORD=1` records them again.
+/// Checks the recorded stats against this Envoy. `BURST_RECORD=1` records them again.
 fn check_that_the_recorded_stats_are_current(envoy: &Envoy) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stats.txt");
     let live = envoy.admin("/stats?filter=%5Ewasm").body;

@@ -1,4 +1,4 @@
-//! `istio render`: with the values of what ships it is what ships, with others it says what they say.
+//! `istio render`: the values of the shipped manifests render the shipped manifests, and other values change them.
 
 mod values;
 
@@ -16,7 +16,7 @@ const MODULE: &str = "module: {image: 'registry.example.org/burst-metrics:9', di
                       'sha256:abababababababababababababababababababababababababababababababab'}\n";
 const EXAMPLE: &str = include_str!("../../../../../istio/values.yaml");
 
-/// The objects of a stream of documents, sorted by what they are called; configurations that are text are JSON.
+/// Returns the objects of a YAML stream, sorted by name. It parses configurations that are JSON text.
 fn objects(text: &str) -> Vec<Value> {
     let trees = documents(text).into_iter().map(|document| document.content.unwrap());
     let mut objects: Vec<_> = trees.map(|tree| tree.to_json()).collect();
@@ -42,7 +42,7 @@ fn metadata(object: &Value, key: &str) -> String {
     object["metadata"][key].as_str().unwrap_or_default().to_owned()
 }
 
-/// A set as it ships, with this test's image in it.
+/// Returns shipped manifests, with the image of this test.
 fn shipped(set: &str) -> Vec<Value> {
     let output = Command::new(Part::Kubectl.path())
         .arg("kustomize")
@@ -123,7 +123,7 @@ fn a_gateway_with_custom_labels_needs_a_service_account() {
         let binding = of_kind(&objects, "ClusterRoleBinding")[0];
         assert_eq!(binding["subjects"][0]["name"], account, "{values}");
     }
-    // Sidecars have many, and the set is for all of their namespace.
+    // Sidecars have many ServiceAccounts, and the manifests are for all of them in their namespace.
     rendered(&format!(
         "{MODULE}proxy: sidecar\nnamespace: shop\nlabels: {{app: web}}\n"
     ));

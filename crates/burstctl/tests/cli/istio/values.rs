@@ -1,4 +1,4 @@
-//! Wrong values and the schema of the values.
+//! Invalid values, and the schema of the values.
 
 use super::*;
 
@@ -68,18 +68,21 @@ fn a_wrong_value_is_reported_with_its_position() {
         ("clusterDomain: ''\n", "3:16", "is not a DNS-1123 subdomain"),
         ("name: a\nname: b\n", "4:1", "written twice"),
     ] {
-        let said = refused(&format!("# values\n{MODULE}{values}"));
+        let message = refused(&format!("# values\n{MODULE}{values}"));
         let place = place.replacen("1:1", "2:1", 1);
         assert!(
-            said.contains(&format!("--> <stdin>:{place}\n")) && said.contains(words),
-            "{values}{said}"
+            message.contains(&format!("--> <stdin>:{place}\n")) && message.contains(words),
+            "{values}{message}"
         );
     }
     assert!(refused("proxy: gateway\n").contains("missing field `module`"));
-    let said = refused("- module: {url: 'file:///b.wasm'}\n");
-    assert!(said.contains("expected an object: keys, each with its value"), "{said}");
-    let said = refused("module:\n  image: r/b\n  digest: 12\n");
-    assert!(said.contains("--> <stdin>:3:11\n"), "{said}");
+    let message = refused("- module: {url: 'file:///b.wasm'}\n");
+    assert!(
+        message.contains("expected an object: keys, each with its value"),
+        "{message}"
+    );
+    let message = refused("module:\n  image: r/b\n  digest: 12\n");
+    assert!(message.contains("--> <stdin>:3:11\n"), "{message}");
     for (values, end) in [
         ("a: [\n", Outcome::Incomplete),
         ("", Outcome::Incomplete),

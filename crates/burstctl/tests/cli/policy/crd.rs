@@ -1,4 +1,4 @@
-//! The shipped CustomResourceDefinition and `policy check`, with a real API server.
+//! The shipped CustomResourceDefinition, and `policy check`, with a real API server.
 
 use super::*;
 
@@ -92,7 +92,7 @@ fn check_writes_an_accepted_condition_for_each_policy() {
         cluster.apply(&policy);
     };
     create("fine", json!({"rules": [{"metric": ".*", "deny": true}]}));
-    // What no schema finds: a selector that contradicts itself.
+    // The schema cannot detect a selector that contradicts itself.
     let labels = json!({"matchLabels": {"a": "x"}, "matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]});
     create("odd", json!({"rules": [{"metric": "a", "selector": labels}]}));
     let check = |words: &[&str]| {
@@ -145,7 +145,7 @@ fn check_writes_an_accepted_condition_for_each_policy() {
     assert_eq!(columns(), ["fine True Valid 1", "odd True Valid 1"]);
     assert_eq!(status("odd").1["observedGeneration"], 2);
 
-    // Nor does one know what a policy costs.
+    // The schema cannot compute the cost of a policy either.
     let slow = vec![json!({"metric": "(?:.{0,30}){30}x", "deny": true}); 1000];
     create("slow", json!({"rules": slow}));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Policies in files: invalid ones, those of a configuration, and the examples of the guide.
+//! Policies in files: invalid ones, policies in a configuration, and the examples of the guide.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which HPAs `policy test` asks about.
+//! The HPAs that `policy test` evaluates.
 
 use serde_json::json;
 

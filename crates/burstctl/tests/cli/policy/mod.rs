@@ -1,4 +1,4 @@
-//! `burstctl policy` beside a real API server.
+//! `burstctl policy`, compared with a real API server.
 
 mod crd;
 mod files;
@@ -16,13 +16,13 @@ use tempfile::NamedTempFile;
 
 const SOON: Duration = Duration::from_secs(120);
 
-/// Sets of policies, and HPAs for each of them.
+/// The number of policy sets, and of HPAs for each set.
 const SETS: usize = 8;
 const HPAS: usize = 40;
 
-fn burstctl(words: &[&str]) -> Output {
+fn burstctl(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_burstctl"))
-        .args(words)
+        .args(args)
         .output()
         .unwrap()
 }
@@ -31,7 +31,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// A file with these objects.
+/// Writes a file with these objects.
 fn file(objects: &[Value]) -> NamedTempFile {
     let file = NamedTempFile::with_suffix(".json").unwrap();
     std::fs::write(file.path(), documents(objects)).unwrap();
@@ -42,7 +42,7 @@ fn documents(objects: &[Value]) -> String {
     objects.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Policies in a file, and how they are judged.
+/// Policies in a file, and the default decision.
 struct Set {
     file: NamedTempFile,
     default: &'static str,
@@ -56,7 +56,7 @@ impl Set {
 
     fn run(&self, command: &str, more: &[&str]) -> Output {
         let path = self.file.path().to_str().unwrap();
-        let words = [
+        let args = [
             "policy",
             command,
             path,
@@ -65,10 +65,10 @@ impl Set {
             "--default",
             self.default,
         ];
-        burstctl(&[&words[..], more].concat())
+        burstctl(&[&args[..], more].concat())
     }
 
-    /// Why HPAs are refused, by their titles.
+    /// Returns why `policy test` refuses each HPA, by `namespace/name`.
     fn refused(&self, hpas: &[Value]) -> BTreeMap<String, Vec<String>> {
         let hpas = file(hpas);
         let output = self.run("test", &["--hpa", hpas.path().to_str().unwrap(), "--output", "json"]);
@@ -89,22 +89,22 @@ impl Set {
         refused
     }
 
-    /// Puts the admission policy in force; `probe` is an HPA that the first rule of `policy` refuses, and that of no set
-    /// before this one.
+    /// Installs the admission policy and waits until it is in force. The first rule of `policy` must refuse the HPA
+    /// `probe`, and no earlier set may refuse it with that rule.
     fn enforce(&self, cluster: &ControlPlane, policy: &str, probe: &Value) {
         let output = self.run("admission", &[]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         cluster.apply(&text(&output.stdout));
         wait::for_ok(SOON, "the admission policy in force", || {
             match cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &probe.to_string()) {
-                Err(said) if said.contains(policy) && said.contains("rule 1 denies it") => Ok(()),
+                Err(message) if message.contains(policy) && message.contains("rule 1 denies it") => Ok(()),
                 other => Err(format!("{other:?}")),
             }
         });
     }
 }
 
-/// What the API server says of each HPA that it refuses, by its title.
+/// Returns the message of the API server for each HPA that it rejects, by `namespace/name`.
 fn applied(cluster: &ControlPlane, hpas: &[Value]) -> BTreeMap<String, String> {
     let mut refused = BTreeMap::new();
     for namespace in random::NAMESPACES {
@@ -113,10 +113,10 @@ fn applied(cluster: &ControlPlane, hpas: &[Value]) -> BTreeMap<String, String> {
             .filter(|hpa| hpa["metadata"]["namespace"] == namespace)
             .cloned()
             .collect();
-        let Err(said) = cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &documents(&here)) else {
+        let Err(message) = cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &documents(&here)) else {
             continue;
         };
-        for line in said.lines().filter(|line| line.starts_with("Error from server")) {
+        for line in message.lines().filter(|line| line.starts_with("Error from server")) {
             let name = line.split('"').find(|word| word.starts_with("hpa-"));
             let name = name.unwrap_or_else(|| panic!("{line}"));
             refused.insert(format!("{namespace}/{name}"), line.replace("\\\"", "\""));
@@ -140,8 +140,8 @@ fn another_user_is_not_in_the_groups_of_the_controller() {
         &[random::external("queue_depth", &json!({}))],
     )]);
     let code = |more: &[&str]| {
-        let words = [&["--hpa", hpas.path().to_str().unwrap()], more].concat();
-        set.run("test", &words).status.code()
+        let args = [&["--hpa", hpas.path().to_str().unwrap()], more].concat();
+        set.run("test", &args).status.code()
     };
     assert_eq!(code(&[]), Some(1));
     assert_eq!(code(&["--user", "alice"]), Some(0));
@@ -191,10 +191,10 @@ fn the_admission_policy_refuses_exactly_what_policy_test_refuses() {
             context()
         );
         for (title, reasons) in &foretold {
-            let said = &found[title];
+            let message = &found[title];
             assert!(
-                reasons.iter().any(|reason| said.contains(reason)),
-                "{said}\n{reasons:?}"
+                reasons.iter().any(|reason| message.contains(reason)),
+                "{message}\n{reasons:?}"
             );
         }
         refusals += ours.len();
@@ -247,9 +247,9 @@ fn a_thousand_rules_fit_an_admission_policy() {
         assert_eq!(ours.is_empty(), refusal.is_none(), "{ours:?}");
         match refusal {
             None => assert_eq!(theirs, None),
-            Some(words) => {
+            Some(args) => {
                 let theirs = theirs.unwrap();
-                assert!(theirs.contains(words) && ours[0].contains(words), "{theirs}\n{ours:?}");
+                assert!(theirs.contains(args) && ours[0].contains(args), "{theirs}\n{ours:?}");
             }
         }
     }

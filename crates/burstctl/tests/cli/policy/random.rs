@@ -1,10 +1,10 @@
-//! Policies and HPAs as chance has them: small enough that they meet.
+//! Random policies and HPAs. They use few names, so that policies often match HPAs.
 
 use burst_policy::Policy;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// The namespace whose policies are for all.
+/// The root namespace, whose policies apply to every namespace.
 pub(crate) const ROOT: &str = "root";
 pub(crate) const NAMESPACES: [&str; 3] = ["shop", "data", ROOT];
 
@@ -46,7 +46,7 @@ impl Generator {
         of[self.0.usize(..of.len())]
     }
 
-    /// A few policies, of any scope.
+    /// Returns a few policies of any scope.
     pub(crate) fn policies(&mut self) -> Vec<Value> {
         (0..self.0.usize(1..4)).map(|number| self.policy(number)).collect()
     }
@@ -61,7 +61,7 @@ impl Generator {
                 1 => spec["subjects"] = json!([{"kind": "Group", "name": "system:serviceaccounts:kube-system"}]),
                 _ => {}
             }
-            // A selector may contradict itself.
+            // The selector may contradict itself, which makes the policy invalid.
             if Policy::parse("p", None, &spec.to_string()).is_ok() {
                 return policy(&format!("p-{number}"), namespace, &spec);
             }
@@ -79,7 +79,7 @@ impl Generator {
         }
     }
 
-    /// Atoms of the names that there are.
+    /// Returns a pattern made of parts of the metric names.
     fn pattern(&mut self) -> String {
         const ATOMS: [&str; 9] = ["a", "b", "q", "[a-q]", "[^b]", ".", "\\w", "(?:ue|ur)", "(_|\\.)"];
         let mut pattern = String::new();
@@ -90,23 +90,23 @@ impl Generator {
         pattern + self.one(&["", ".*", "|v.*"])
     }
 
-    /// One that may be `odd` is an HPA's, where the API server looks at nothing.
-    fn selector(&mut self, odd: bool) -> Value {
+    /// Returns a selector. With `allow_invalid` it may be invalid; the API server does not validate the selectors of an HPA.
+    fn selector(&mut self, allow_invalid: bool) -> Value {
         let mut selector = json!({});
         if self.0.bool() {
             selector["matchLabels"] = json!({self.one(&KEYS): self.one(&VALUES)});
         }
-        let expressions: Vec<_> = (0..self.0.usize(..3)).map(|_| self.expression(odd)).collect();
+        let expressions: Vec<_> = (0..self.0.usize(..3)).map(|_| self.expression(allow_invalid)).collect();
         if !expressions.is_empty() {
             selector["matchExpressions"] = json!(expressions);
         }
         selector
     }
 
-    fn expression(&mut self, odd: bool) -> Value {
+    fn expression(&mut self, allow_invalid: bool) -> Value {
         let (key, operator) = (self.one(&KEYS), self.one(&["In", "NotIn", "Exists", "DoesNotExist"]));
         let mut values: Vec<_> = VALUES.into_iter().filter(|_| self.0.bool()).collect();
-        if odd && self.0.u8(..12) == 0 {
+        if allow_invalid && self.0.u8(..12) == 0 {
             return json!({"key": key, "operator": self.one(&["Near", "In", "Exists"]), "values": values});
         }
         if !operator.ends_with("In") {
@@ -118,7 +118,7 @@ impl Generator {
         json!({"key": key, "operator": operator, "values": values})
     }
 
-    /// An HPA with some external metrics, and one that is none of a policy's business.
+    /// Returns an HPA with some external metrics, and a pods metric that policies do not apply to.
     pub(crate) fn hpa(&mut self, number: usize) -> Value {
         let namespace = self.one(&NAMESPACES);
         let mut metrics: Vec<_> = (0..self.0.usize(..4)).map(|_| self.external()).collect();

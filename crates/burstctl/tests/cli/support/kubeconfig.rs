@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// A folder with a `kubeconfig` whose current context is `one`, the cluster at that URL.
+/// Writes a folder with a `kubeconfig` whose current context, `one`, is the cluster at `server`.
 pub(crate) fn kubeconfig(server: &str) -> TempDir {
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "one",

@@ -1,4 +1,4 @@
-//! What the tests share: commands in this process, and kubeconfigs.
+//! Helpers for the tests: they run commands in this process and write kubeconfigs.
 
 #[cfg(feature = "live")]
 pub(crate) mod kubeconfig;
@@ -13,7 +13,7 @@ use burstctl::args::Burstctl;
 use burstctl::run::{Outcome, Terminal, run};
 use clap::Parser as _;
 
-/// What a stream got.
+/// A stream that keeps what was written to it.
 #[derive(Clone, Default)]
 struct Captured(Arc<Mutex<Vec<u8>>>);
 
@@ -33,18 +33,18 @@ impl Captured {
     }
 }
 
-/// `burstctl hpa …`: its end, data and args.
+/// Runs `burstctl hpa …` and returns its outcome, stdout and stderr.
 #[allow(dead_code, reason = "not every test is about them")]
 pub(crate) fn hpa_command(args: &[&str], stdin: impl AsRef<[u8]>) -> (Outcome, String, String) {
     burstctl(&[&["hpa"], args].concat(), stdin)
 }
 
-/// `burstctl …`: its end, data and args.
+/// Runs `burstctl …` and returns its outcome, stdout and stderr.
 pub(crate) fn burstctl(args: &[&str], stdin: impl AsRef<[u8]>) -> (Outcome, String, String) {
     burstctl_styled(args, stdin, false)
 }
 
-/// The same, in colours if it is `styled`.
+/// Like [`burstctl`], with colours if `styled` is set.
 pub(crate) fn burstctl_styled(args: &[&str], stdin: impl AsRef<[u8]>, styled: bool) -> (Outcome, String, String) {
     let (out, messages) = (Captured::default(), Captured::default());
     let mut terminal = Terminal::with_streams(
@@ -59,7 +59,7 @@ pub(crate) fn burstctl_styled(args: &[&str], stdin: impl AsRef<[u8]>, styled: bo
     (outcome, out.text(), messages.text())
 }
 
-/// All of it in one text.
+/// Runs `burstctl hpa …` and returns its outcome and output as one text.
 #[allow(dead_code, reason = "not every test shows it")]
 pub(crate) fn transcript(args: &[&str], stdin: &str) -> String {
     let (outcome, out, messages) = hpa_command(args, stdin);

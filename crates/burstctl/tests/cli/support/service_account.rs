@@ -1,4 +1,4 @@
-//! A kubeconfig of a ServiceAccount, for commands whose user has few rights.
+//! A kubeconfig of a ServiceAccount, to run commands with few rights.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use burst_testkit::ControlPlane;
 use tempfile::TempDir;
 
-/// It is gone with this.
+/// A kubeconfig file. Dropping it removes the file.
 pub(crate) struct Kubeconfig(TempDir);
 
 impl Kubeconfig {
-    /// That of a ServiceAccount in `default`, with one context that has its name.
+    /// Writes the kubeconfig of a ServiceAccount in `default`. Its only context has the name of the account.
     pub(crate) fn of(cluster: &ControlPlane, account: &str) -> Self {
         let token = cluster.token(account, "default", Duration::from_secs(600));
         let (port, ca) = (cluster.port(), cluster.ca_file());

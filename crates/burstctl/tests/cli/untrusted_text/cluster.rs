@@ -1,4 +1,4 @@
-//! Every command that asks a cluster or an Envoy, before ones that answer with hostile text.
+//! Runs every command that reads from a cluster or an Envoy, with responses that contain hostile text.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,23 +11,23 @@ use tempfile::TempDir;
 use super::text::{Printed, all_parts, violation};
 use crate::support::kubeconfig::kubeconfig;
 
-/// Answers a path with a status and a body.
+/// Returns the status and the body for a path.
 type Answers = fn(path: &str) -> (u16, Value);
 
-/// Where it listens. It ends with the test.
+/// Starts a server and returns its URL. The server runs until the test ends.
 fn serve(answers: Answers) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A command that has heard enough hangs up.
+            // A command may disconnect before it has read the whole response.
             thread::spawn(move || drop(answer(&stream, answers)));
         }
     });
     server
 }
 
-/// Every request of a connection.
+/// Responds to every request of a connection.
 fn answer(mut stream: &TcpStream, answers: Answers) -> io::Result<()> {
     let mut requests = BufReader::new(stream);
     loop {
@@ -71,7 +71,7 @@ fn answer_with_noise(_: &str) -> (u16, Value) {
     (200, json!(all_parts()))
 }
 
-/// Objects whose every text is hostile, and some with sound names and hostile words elsewhere.
+/// Objects with only hostile text, and some with valid names and hostile text elsewhere.
 fn lists(path: &str) -> (u16, Value) {
     let foreign = all_parts();
     let path = path.split('?').next().unwrap_or_default();
@@ -135,7 +135,7 @@ fn lists(path: &str) -> (u16, Value) {
     )
 }
 
-/// What an Envoy's admin interface would never say.
+/// Responses that Envoy's real admin interface never sends.
 fn admin(path: &str) -> (u16, Value) {
     let foreign = all_parts().replace(['\n', '\r'], "");
     if path == "/server_info" {
@@ -149,9 +149,9 @@ fn admin(path: &str) -> (u16, Value) {
     )
 }
 
-/// Runs it with and without colours, and holds what it prints to what is allowed.
-fn assert_clean(words: &[&str], kubeconfig: &TempDir) -> String {
-    let kind = if words.contains(&"json") {
+/// Runs a command with and without colours, and checks that its output is escaped.
+fn assert_clean(args: &[&str], kubeconfig: &TempDir) -> String {
+    let kind = if args.contains(&"json") {
         Printed::Data
     } else {
         Printed::Lines
@@ -159,7 +159,7 @@ fn assert_clean(words: &[&str], kubeconfig: &TempDir) -> String {
     let run = |colours: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
         command
-            .args(words)
+            .args(args)
             .env("KUBECONFIG", kubeconfig.path().join("kubeconfig"))
             .env_remove("CLICOLOR_FORCE")
             .envs(colours.iter().copied());
@@ -174,7 +174,7 @@ fn assert_clean(words: &[&str], kubeconfig: &TempDir) -> String {
         (&coloured, Printed::Coloured),
         (&also_said, Printed::Coloured),
     ] {
-        assert_eq!(violation(text, kind), None, "{words:?}");
+        assert_eq!(violation(text, kind), None, "{args:?}");
     }
     out + &said
 }
@@ -184,7 +184,7 @@ fn text_from_a_cluster_is_escaped() {
     let foreign = all_parts();
     for answers in [lists as Answers, refuses, fails, answer_with_noise] {
         let kubeconfig = kubeconfig(&serve(answers));
-        for words in [
+        for args in [
             &["preview"][..],
             &["preview", "--namespace", &foreign],
             &["preview", "--config", &foreign],
@@ -201,8 +201,8 @@ fn text_from_a_cluster_is_escaped() {
             &["hpa", "explain", "--context", &foreign, "shop/web"],
             &["proxy", "--listen", "127.0.0.1:0", "--config", &foreign],
         ] {
-            let output = assert_clean(words, &kubeconfig);
-            assert!(!output.is_empty(), "{words:?}");
+            let output = assert_clean(args, &kubeconfig);
+            assert!(!output.is_empty(), "{args:?}");
         }
     }
 }
@@ -212,11 +212,11 @@ fn text_from_an_envoy_is_escaped() {
     let kubeconfig = kubeconfig("http://127.0.0.1:1");
     for answers in [admin as Answers, fails, answer_with_noise] {
         let url = serve(answers);
-        for words in [
+        for args in [
             &["doctor", "--admin", &url][..],
             &["doctor", "-o", "json", "--admin", &url],
         ] {
-            assert_clean(words, &kubeconfig);
+            assert_clean(args, &kubeconfig);
         }
     }
     let output = assert_clean(&["doctor", "--admin", &serve(admin)], &kubeconfig);
@@ -228,14 +228,14 @@ fn text_from_an_envoy_is_escaped() {
 fn text_from_the_command_line_is_escaped() {
     let kubeconfig = kubeconfig("http://127.0.0.1:1");
     let foreign = all_parts();
-    // As a shell gives them for `*`, in a folder with such a file.
-    for words in [
+    // A shell expands `*` to such names in a folder with a hostile file.
+    for args in [
         &["hpa", "lint", &format!("--{foreign}")][..],
         &["hpa", &foreign],
         &["hpa", "lint", "--kube-version", &foreign, "a.yaml"],
         &["policy", "test", "--root-namespace", &foreign, "--hpa", "b", "a"],
     ] {
-        let output = assert_clean(words, &kubeconfig);
+        let output = assert_clean(args, &kubeconfig);
         assert!(output.contains("error: "), "{output}");
     }
 }

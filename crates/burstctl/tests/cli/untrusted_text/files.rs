@@ -1,4 +1,4 @@
-//! Every command that reads files, over hostile ones.
+//! Runs every command that reads files, with hostile files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,25 +11,25 @@ use tempfile::TempDir;
 use super::text::{Printed, any_text, violation};
 use crate::support::{burstctl, burstctl_styled};
 
-/// What the objects say, each text in several places.
+/// The texts in the objects. Each text is used in several fields.
 #[derive(Clone, Debug)]
 struct ObjectTexts {
-    /// Mostly sound, so that some of the objects come far.
+    /// Usually a valid name, so that some of the objects pass the early checks.
     name: String,
-    words: [String; 4],
+    args: [String; 4],
 }
 
 fn any_texts() -> impl Strategy<Value = ObjectTexts> {
     let name = prop_oneof![Just("web".to_owned()), any_text()];
-    (name, [any_text(), any_text(), any_text(), any_text()]).prop_map(|(name, words)| ObjectTexts { name, words })
+    (name, [any_text(), any_text(), any_text(), any_text()]).prop_map(|(name, args)| ObjectTexts { name, args })
 }
 
-/// HPAs of every version, short forms, what stands beside them, and what is nearly an HPA.
-fn objects(said: &ObjectTexts) -> Vec<Value> {
+/// HPAs of every version, short forms, related objects, and objects that are almost HPAs.
+fn objects(texts: &ObjectTexts) -> Vec<Value> {
     let ObjectTexts {
         name,
-        words: [a, b, c, d],
-    } = said;
+        args: [a, b, c, d],
+    } = texts;
     let metadata = json!({"name": name, "namespace": a, "labels": {b: c}, "annotations": {"note": c, d: a}});
     let sound = json!({"name": "web", "namespace": "shop", "annotations": {d: c}});
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
@@ -82,11 +82,11 @@ fn objects(said: &ObjectTexts) -> Vec<Value> {
     ]
 }
 
-fn policies(said: &ObjectTexts) -> Vec<Value> {
+fn policies(texts: &ObjectTexts) -> Vec<Value> {
     let ObjectTexts {
         name,
-        words: [a, b, c, d],
-    } = said;
+        args: [a, b, c, d],
+    } = texts;
     let policy = |metadata: Value, rules: Value| {
         json!({"apiVersion": "burstmetrics.dev/v1alpha1", "kind": "ExternalMetricPolicy", "metadata": metadata,
             "spec": {"rules": rules}})
@@ -103,7 +103,7 @@ fn policies(said: &ObjectTexts) -> Vec<Value> {
     ]
 }
 
-/// Files with hostile names too.
+/// A folder for the files, whose names are hostile as well.
 struct Folder(TempDir);
 
 impl Folder {
@@ -118,10 +118,10 @@ fn file(objects: &[Value]) -> String {
     objects.iter().map(|object| format!("{object}\n")).collect()
 }
 
-/// The words of a command, and what it prints.
-type Asked<'a> = (Vec<&'a str>, Printed);
+/// The arguments of a command, and the kind of its output.
+type CommandCase<'a> = (Vec<&'a str>, Printed);
 
-fn about_hpas(path: &str) -> Vec<Asked<'_>> {
+fn hpa_commands(path: &str) -> Vec<CommandCase<'_>> {
     vec![
         (vec!["hpa", "lint", path], Printed::Lines),
         (vec!["hpa", "lint", "--format", "json", path], Printed::Data),
@@ -135,7 +135,7 @@ fn about_hpas(path: &str) -> Vec<Asked<'_>> {
     ]
 }
 
-fn check((words, kind): &Asked<'_>) -> Result<(), TestCaseError> {
+fn check((args, kind): &CommandCase<'_>) -> Result<(), TestCaseError> {
     let colours: &[bool] = if *kind == Printed::Lines {
         &[false, true]
     } else {
@@ -143,10 +143,10 @@ fn check((words, kind): &Asked<'_>) -> Result<(), TestCaseError> {
     };
     for styled in colours {
         let kind = if *styled { Printed::Coloured } else { *kind };
-        let (_, out, said) = burstctl_styled(words, "", *styled);
-        for (text, kind) in [(out, kind), (said, Printed::Lines)] {
+        let (_, out, messages) = burstctl_styled(args, "", *styled);
+        for (text, kind) in [(out, kind), (messages, Printed::Lines)] {
             if let Some(violation) = violation(&text, kind) {
-                return Err(TestCaseError::fail(format!("{words:?}: {violation}")));
+                return Err(TestCaseError::fail(format!("{args:?}: {violation}")));
             }
         }
     }
@@ -157,43 +157,43 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn text_from_hpas_is_escaped(said in any_texts()) {
+    fn text_from_hpas_is_escaped(texts in any_texts()) {
         let folder = Folder(tempfile::tempdir().unwrap());
-        let all = folder.write(&said.words[0], file(&objects(&said)));
-        let absent = format!("{all}{}", said.words[1].replace(['/', '\0'], "_"));
-        for asked in about_hpas(&all).iter().chain(&about_hpas(&absent)) {
+        let all = folder.write(&texts.args[0], file(&objects(&texts)));
+        let absent = format!("{all}{}", texts.args[1].replace(['/', '\0'], "_"));
+        for asked in hpa_commands(&all).iter().chain(&hpa_commands(&absent)) {
             check(asked)?;
         }
     }
 
     #[test]
-    fn text_from_invalid_files_is_escaped(said in any_texts()) {
+    fn text_from_invalid_files_is_escaped(texts in any_texts()) {
         let folder = Folder(tempfile::tempdir().unwrap());
-        let [a, b, c, d] = &said.words;
+        let [a, b, c, d] = &texts.args;
         let yaml = folder.write(a, format!("{b}: \"{c}\"\nkind: {d}\n---\n{a}\n---\n- {b}\n"));
         let json = folder.write(b, format!("{}\n{}\n", json!(a), json!([b])));
         for path in [&yaml, &json] {
-            for asked in &about_hpas(path) {
+            for asked in &hpa_commands(path) {
                 check(asked)?;
             }
-            for words in [
+            for args in [
                 vec!["policy", "test", path, "--hpa", path],
                 vec!["policy", "admission", path],
                 vec!["istio", "render", "--values", path],
                 vec!["hpa", "simulate", path, "--trace", path],
             ] {
-                check(&(words, Printed::Lines))?;
+                check(&(args, Printed::Lines))?;
             }
         }
     }
 
     #[test]
-    fn text_from_policies_is_escaped(said in any_texts()) {
+    fn text_from_policies_is_escaped(texts in any_texts()) {
         let folder = Folder(tempfile::tempdir().unwrap());
-        let hpas = folder.write(&said.words[0], file(&objects(&said)));
-        for (place, policy) in policies(&said).into_iter().enumerate() {
-            let path = folder.write(&format!("{place}{}", said.words[1]), file(&[policy]));
-            let user = said.words[2].replace('\0', "");
+        let hpas = folder.write(&texts.args[0], file(&objects(&texts)));
+        for (place, policy) in policies(&texts).into_iter().enumerate() {
+            let path = folder.write(&format!("{place}{}", texts.args[1]), file(&[policy]));
+            let user = texts.args[2].replace('\0', "");
             for default in ["allow", "deny"] {
                 let test = ["policy", "test", &path, "--default", default, "--user", &user, "--hpa", &hpas];
                 check(&(test.to_vec(), Printed::Lines))?;
@@ -204,12 +204,12 @@ proptest! {
     }
 
     #[test]
-    fn text_in_a_simulation_is_escaped(said in any_texts()) {
+    fn text_in_a_simulation_is_escaped(texts in any_texts()) {
         let folder = Folder(tempfile::tempdir().unwrap());
-        let trace = folder.write("trace", format!("seconds,{}\n0,1\n60,{}\n", said.words[0], said.words[1]));
-        let sound = folder.write("sound", format!("seconds,{}\n0,1\n60,5\n", said.words[0].replace([',', '\n', '\r'], "")));
-        for (place, hpa) in objects(&said).into_iter().enumerate() {
-            let path = folder.write(&format!("{place}{}", said.words[2]), file(&[hpa]));
+        let trace = folder.write("trace", format!("seconds,{}\n0,1\n60,{}\n", texts.args[0], texts.args[1]));
+        let sound = folder.write("sound", format!("seconds,{}\n0,1\n60,5\n", texts.args[0].replace([',', '\n', '\r'], "")));
+        for (place, hpa) in objects(&texts).into_iter().enumerate() {
+            let path = folder.write(&format!("{place}{}", texts.args[2]), file(&[hpa]));
             for trace in [&trace, &sound] {
                 for (format, kind) in [("table", Printed::Lines), ("json", Printed::Data), ("plot", Printed::Lines), ("svg", Printed::Data)] {
                     check(&(vec!["hpa", "simulate", &path, "--trace", trace, "--format", format], kind))?;
@@ -219,9 +219,9 @@ proptest! {
     }
 
     #[test]
-    fn text_from_istio_values_is_escaped(said in any_texts()) {
+    fn text_from_istio_values_is_escaped(texts in any_texts()) {
         let folder = Folder(tempfile::tempdir().unwrap());
-        let [a, b, c, d] = &said.words;
+        let [a, b, c, d] = &texts.args;
         let module = json!({"url": "file:///b.wasm"});
         for values in [
             json!({"module": {"url": a}}),

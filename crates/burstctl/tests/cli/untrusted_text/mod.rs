@@ -1,5 +1,5 @@
-//! Foreign text in what the command prints: names, labels, messages, file names and answers that carry terminal escapes,
-//! line breaks, bidirectional overrides and workflow commands. Whatever an object says, a line stays a line of ours.
+//! Untrusted text in the output of commands: names, labels, messages, file names and responses with terminal escapes,
+//! line breaks, bidirectional overrides and workflow commands. None of it may start a line of the output.
 
 #[cfg(feature = "live")]
 mod cluster;

@@ -1,11 +1,11 @@
-//! Text that nobody should obey, and what must not be left of it.
+//! Hostile text, and the check that output contains none of it unescaped.
 
 use proptest::prelude::*;
 
-/// A colour that only foreign text asks for.
+/// A colour that only hostile text uses.
 const COLOUR: &str = "35;5;7";
 
-/// Begins a line of its own if its line break gets through.
+/// Text that begins a line if its line break is not escaped.
 const FORGED: &str = "FORGED";
 
 const PARTS: [&str; 27] = [
@@ -38,29 +38,29 @@ const PARTS: [&str; 27] = [
     "##[add-mask]",
 ];
 
-/// Some of it, one behind the other.
+/// Generates a sequence of hostile parts.
 pub(crate) fn any_text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&PARTS[..]), 0..6).prop_map(|parts| parts.concat())
 }
 
-/// All of it.
+/// Returns all hostile parts as one text.
 #[cfg(feature = "live")]
 pub(crate) fn all_parts() -> String {
     PARTS.concat()
 }
 
-/// What printed text is.
+/// The kind of printed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     /// Lines for people, in a pipe or a file.
     Lines,
-    /// Lines for people, in our colours.
+    /// Lines for people, with the colours of `burstctl`.
     Coloured,
-    /// Of an encoder, so that its strings may say what they like as long as no terminal obeys.
+    /// The output of an encoder. Its strings may contain any text that a terminal does not interpret.
     Data,
 }
 
-/// What is wrong with printed text, if anything is.
+/// Returns the first violation in printed text, if there is one.
 pub(crate) fn violation(printed: &str, kind: Printed) -> Option<String> {
     let text = match kind {
         Printed::Coloured => strip_colours(printed),
@@ -72,11 +72,11 @@ pub(crate) fn violation(printed: &str, kind: Printed) -> Option<String> {
     let is_ours = |line: &str| line.starts_with("::error file=") || line.starts_with("::warning file=");
     let is_command = |line: &str| {
         let command = line.trim_start().starts_with("::") || line.contains("##[") && kind == Printed::Lines;
-        // No runner reads a terminal.
+        // A CI runner never reads coloured output.
         command && kind != Printed::Coloured && !is_ours(line)
     };
     let is_forged = |line: &&str| {
-        // YAML writes lines as lines, below their key.
+        // YAML block scalars keep line breaks, but indent the lines below their key.
         let text = if kind == Printed::Data { line } else { line.trim_start() };
         text.starts_with(FORGED) || is_command(line)
     };
@@ -89,7 +89,7 @@ fn is_control_or_bidi(character: char) -> bool {
     character != '\n' && (character.is_control() || turns_or_hides)
 }
 
-/// Without the colours that we use; [`COLOUR`] is none of them.
+/// Removes the colours that `burstctl` uses. [`COLOUR`] is not one of them.
 fn strip_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
