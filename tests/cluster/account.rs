@@ -1,4 +1,4 @@
-//! The ServiceAccount of the proxy, and its folder in the pod.
+//! The ServiceAccount of the proxy, and the directory of its files in the pod.
 
 use std::{
     cell::Cell,
@@ -11,13 +11,13 @@ use std::{
 use burst_testkit::{ControlPlane, repository};
 use tempfile::TempDir;
 
-/// The account that `istio/base/rbac.yaml` binds its role to.
+/// The account in the role binding of `istio/base/rbac.yaml`.
 const GATEWAY: Account = Account {
     namespace: "istio-system",
     name: "istio-ingressgateway",
 };
 
-/// As long as the kubelet asks for.
+/// The lifetime that the kubelet asks for.
 const TOKEN_LIFE: Duration = Duration::from_secs(3607);
 
 /// A ServiceAccount.
@@ -28,7 +28,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Creates it, with its namespace where that is not there yet.
+    /// Creates the account, and its namespace if necessary.
     pub(crate) fn create(self, cluster: &ControlPlane) -> Self {
         let Self { namespace, name } = self;
         cluster.apply(&format!(
@@ -43,12 +43,12 @@ impl Account {
         cluster.token(self.name, self.namespace, TOKEN_LIFE)
     }
 
-    /// Its folder with a new token.
+    /// The account's directory with a new token.
     pub(crate) fn mount(self, cluster: &ControlPlane) -> Mount {
         self.mount_with(cluster, &self.token(cluster))
     }
 
-    /// Its folder with that token.
+    /// The account's directory with that token.
     pub(crate) fn mount_with(self, cluster: &ControlPlane, token: &str) -> Mount {
         Mount::new(&cluster.ca_pem(), self.namespace, token)
     }
@@ -59,7 +59,7 @@ impl Account {
     }
 }
 
-/// kubectl with nothing but a token: what it printed, or what it said when it was refused.
+/// Runs kubectl with only a token. Returns its output, or its error if it was refused.
 pub(crate) fn kubectl_as(cluster: &ControlPlane, token: &str, arguments: &[&str]) -> Result<String, String> {
     let bearer = [
         "--kubeconfig=/dev/null",
@@ -70,7 +70,7 @@ pub(crate) fn kubectl_as(cluster: &ControlPlane, token: &str, arguments: &[&str]
     cluster.try_kubectl(&[arguments, &bearer].concat(), "")
 }
 
-/// Applies what the project ships for RBAC, as it is, and creates the account that it is for.
+/// Applies the shipped role unchanged, and creates the account in its binding.
 pub(crate) fn apply_shipped_role(cluster: &ControlPlane) -> Account {
     let account = GATEWAY.create(cluster);
     cluster.apply(&shipped_role());
@@ -81,8 +81,8 @@ pub(crate) fn shipped_role() -> String {
     fs::read_to_string(repository().join("istio/base/rbac.yaml")).expect("istio/base/rbac.yaml")
 }
 
-/// `/var/run/secrets/kubernetes.io/serviceaccount` as the kubelet keeps it: the files are links through `..data`,
-/// which is itself a link to the newest of several folders, and is replaced by rename.
+/// `/var/run/secrets/kubernetes.io/serviceaccount` as the kubelet lays it out: the files are symbolic links through
+/// `..data`, which is itself a link to the newest of several directories. The kubelet replaces it with a rename.
 #[derive(Debug)]
 pub(crate) struct Mount {
     folder: TempDir,
@@ -110,7 +110,7 @@ impl Mount {
         self.folder.path().to_owned()
     }
 
-    /// Puts another token there, all at once.
+    /// Replaces the token atomically.
     pub(crate) fn swap(&self, token: &str) {
         self.versions.set(self.versions.get() + 1);
         let version = format!("..version-{}", self.versions.get());

@@ -1,4 +1,4 @@
-//! A workload kind of a CustomResourceDefinition that is configured before it exists.
+//! A workload kind of a CustomResourceDefinition that is configured before the definition exists.
 
 use burst_testkit::{ControlPlane, port};
 
@@ -13,7 +13,7 @@ const WORKLOADS: &str = r#""workloads": [
     {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}
 ]"#;
 
-/// The rule that `istio/base/rbac.yaml` tells to add.
+/// The rule that `istio/base/rbac.yaml` tells an operator to add.
 pub(crate) const ROLE: &str = r#"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -70,7 +70,7 @@ fn a_custom_kind_is_served_once_its_definition_and_its_objects_exist() {
     sample::create_with_status(&cluster);
     let gateway = Gateway::new(&cluster, &mount, WORKLOADS);
 
-    // An API server looks at the role before it looks for the kind.
+    // An API server checks the role before it looks up the kind.
     let advice = "; give the proxy's ServiceAccount a ClusterRole with the verb list on rollouts.argoproj.io";
     gateway.envoy.wait_for_log(SOON, advice);
     gateway.wait_for_burst("services", 200);
@@ -142,10 +142,10 @@ fn a_custom_kind_whose_conversion_webhook_is_down_is_excluded_and_the_others_sta
     ));
     gateway.wait_for_gauge("burst_unreadable_rollouts", 1);
     gateway.wait_for_header("queue.data", None);
-    let left_out = "cannot list rollouts.argoproj.io, while other lists work";
-    gateway.envoy.wait_for_log(SOON, left_out);
+    let excluded = "cannot list rollouts.argoproj.io, while other lists work";
+    gateway.envoy.wait_for_log(SOON, excluded);
     let others = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
-    // The snapshot as a whole may have been too old until then (docs/freshness.md), and a worker looks once a second.
+    // The whole snapshot may have been stale until then (docs/freshness.md), and a worker checks once a second.
     gateway.wait_for_header("ngsa-svc-1.default", Some(others));
     assert_eq!(gateway.burst("rollouts").status, 503, "and not that there are none");
 

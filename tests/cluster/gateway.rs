@@ -9,7 +9,7 @@ use crate::{
     shipped::{Shipped, Token},
 };
 
-/// A poll a second, and a machine that builds other things meanwhile.
+/// Long enough for a poll a second on a machine that also builds.
 pub(crate) const SOON: Duration = Duration::from_secs(120);
 
 /// A running proxy.
@@ -20,7 +20,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// The proxy most tests are about: the newest Envoy, and `more` keys in the configuration of the filter.
+    /// The default proxy of these tests: the newest Envoy, with `more` keys in the filter's configuration.
     #[track_caller]
     pub(crate) fn new(cluster: &ControlPlane, mount: &Mount, more: &str) -> Self {
         let bootstrap = Shipped::bootstrap(Token::Injected, cluster, mount).configured(more);
@@ -33,7 +33,7 @@ impl Gateway {
         let bootstrap = bootstrap
             .text()
             .replace("filter-config/kube-token", "$FOLDER/kube-token");
-        // One worker, so that two answers in a row come from one snapshot. tests/envoy covers several workers.
+        // One worker, so that two consecutive responses come from one snapshot. tests/envoy covers several workers.
         let envoy = Envoy::of(version)
             .workers(1)
             .file("kube-token.sds.yaml", Shipped::secret(mount).text());
@@ -42,7 +42,7 @@ impl Gateway {
         Self { envoy, address }
     }
 
-    /// The threads that began to poll, one after the other: each tells once what fails.
+    /// The threads that started to poll, in order. Each of them logs a failure once.
     pub(crate) fn pollers(&self) -> Vec<u32> {
         let log = self.envoy.log();
         let lines = log.lines().filter(|line| line.contains("this thread polls "));
@@ -51,8 +51,8 @@ impl Gateway {
         lines.filter_map(thread).collect()
     }
 
-    /// Waits until the main thread polls, as it does once the worker has served. From then on the lease stays where it
-    /// is, and no failure is logged twice.
+    /// Waits until the main thread polls, which it does once the worker has served a request. From then on the lease
+    /// stays there, so no failure is logged twice.
     #[track_caller]
     pub(crate) fn wait_for_main_thread(&self) {
         wait::until(SOON, "the main thread polls", || {
@@ -60,7 +60,7 @@ impl Gateway {
         });
     }
 
-    /// The header on a normal response of a Service.
+    /// The header on a regular response of a Service.
     #[track_caller]
     pub(crate) fn header(&self, service: &str) -> Option<String> {
         let answer = http::send("GET", &format!("http://{}/", self.address), &[("host", service)]);
@@ -68,24 +68,24 @@ impl Gateway {
         answer.header("x-burst").map(ToOwned::to_owned)
     }
 
-    /// An answer under `/burstmetrics`.
+    /// The response to a path under `/burstmetrics`.
     #[track_caller]
     pub(crate) fn burst(&self, path: &str) -> Answer {
         self.get(&format!("/burstmetrics/{path}"))
     }
 
-    /// An answer to a request that names no Service.
+    /// The response to a request that names no Service.
     #[track_caller]
     pub(crate) fn get(&self, path: &str) -> Answer {
         http::get(&format!("http://{}{path}", self.address))
     }
 
-    /// A stat of the filter, 0 where it was not counted yet.
+    /// A stat of the filter, or 0 before the first count.
     pub(crate) fn stat(&self, name: &str) -> u64 {
         self.envoy.stat(&format!("wasmcustom.{name}")).unwrap_or(0)
     }
 
-    /// Waits until normal responses of a Service have that header, or none.
+    /// Waits until regular responses of a Service have that header, or have none.
     #[track_caller]
     pub(crate) fn wait_for_header(&self, service: &str, expected: Option<&str>) {
         wait::for_ok(SOON, &format!("the header {expected:?} of {service}"), || {
@@ -98,13 +98,13 @@ impl Gateway {
         });
     }
 
-    /// Waits until an answer under `/burstmetrics` has that status, and gives its body.
+    /// Waits until a path under `/burstmetrics` returns that status, and returns the body.
     #[track_caller]
     pub(crate) fn wait_for_burst(&self, path: &str, status: u16) -> String {
         self.wait_for(&format!("/burstmetrics/{path}"), status).body
     }
 
-    /// Waits until an answer has that status.
+    /// Waits until a path returns that status.
     #[track_caller]
     pub(crate) fn wait_for(&self, path: &str, status: u16) -> Answer {
         wait::for_ok(SOON, &format!("{status} for {path}"), || {
@@ -117,7 +117,7 @@ impl Gateway {
         })
     }
 
-    /// Waits until a gauge is that; the proxy's threads tell theirs once a tick.
+    /// Waits until a gauge has that value. The proxy's threads set theirs once a tick.
     #[track_caller]
     pub(crate) fn wait_for_gauge(&self, name: &str, value: u64) {
         wait::for_ok(SOON, &format!("{name} of {value}"), || match self.stat(name) {
@@ -126,7 +126,7 @@ impl Gateway {
         });
     }
 
-    /// Waits until a stat is at least that.
+    /// Waits until a stat has at least that value.
     #[track_caller]
     pub(crate) fn wait_for_stat(&self, name: &str, least: u64) {
         wait::for_ok(SOON, &format!("{name} of {least} or more"), || {

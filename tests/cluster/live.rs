@@ -1,4 +1,4 @@
-//! Objects that kubectl creates, as a client of the proxy sees them.
+//! Objects that kubectl creates, and what a client of the proxy then sees.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn the_header_and_the_endpoints_follow_what_the_hpa_controller_says() {
+fn the_header_and_the_endpoints_follow_the_status_of_the_hpa() {
     let mut cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create(&cluster);
@@ -64,8 +64,8 @@ fn the_header_and_the_endpoints_follow_what_the_hpa_controller_says() {
     assert!(gateway.header("ngsa-svc-2.ngsa").is_some(), "the others are there");
 }
 
-/// Each interval brings a snapshot with a later time on it. So a change shows within one interval if no snapshot that was
-/// read after it is without it, however slow the machine is.
+/// Each interval produces a snapshot with a later time. So a change shows within one interval if every snapshot that
+/// was read after it contains it, however slow the machine is.
 #[test]
 fn a_snapshot_that_was_read_after_a_change_contains_it() {
     let cluster = ControlPlane::start();
@@ -99,7 +99,7 @@ fn header_as_of(gateway: &Gateway, seconds: u64) -> String {
     })
 }
 
-/// Far enough ahead that a read which ends then has begun after now, on a machine with other things to do.
+/// A time so far ahead that a read which ends then has started after now, even on a busy machine.
 fn after_now() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,7 +1,8 @@
-//! The filter in a real Envoy before a real Kubernetes API: RBAC on, TLS verified, the token of a ServiceAccount.
+//! The filter in a real Envoy, with a real Kubernetes API: RBAC is on, TLS is verified, and the token is a
+//! ServiceAccount's.
 //!
-//! What runs here is what ships, with other ports and paths: the bootstraps of `filter-config/`, `istio/base/rbac.yaml`, and
-//! the sample cluster of `burst-lab`, which `kubectl` creates.
+//! These tests run the shipped files with other ports and paths: the bootstraps of `filter-config/`,
+//! `istio/base/rbac.yaml`, and the sample cluster of `burst-lab`, which `kubectl` creates.
 
 mod account;
 mod gateway;

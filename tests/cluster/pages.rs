@@ -1,4 +1,4 @@
-//! Lists in pages: the `continue` tokens of a real API server, and one that has expired.
+//! Paged lists: the `continue` tokens of a real API server, and an expired one.
 
 use burst_testkit::{ControlPlane, Version, wait};
 use serde_json::Value;
@@ -7,13 +7,13 @@ use crate::{
     account::apply_shipped_role,
     gateway::{Gateway, SOON},
     sample,
-    shipped::{PACE, Shipped, Token},
+    shipped::{SHORT_WATCHES, Shipped, Token},
 };
 
 const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers";
 
-/// Asks the API server for the next page of HPAs with the cursor in a file, once, whatever cursor the filter has.
-const OLD_CURSOR: &str = r#"            - name: envoy.filters.http.lua
+/// Replaces the `continue` token of one request for HPAs with the token in a file.
+const EXPIRED_TOKEN_FILTER: &str = r#"            - name: envoy.filters.http.lua
               typed_config:
                 "@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua
                 default_source_code:
@@ -34,12 +34,12 @@ fn a_list_in_pages_of_two_is_complete_and_restarts_after_an_expired_continue_tok
     let cluster = ControlPlane::start_forgetful();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
-    let cursor = expired_cursor(&cluster);
+    let cursor = expired_continue_token(&cluster);
     let codec = "            - name: envoy.filters.http.upstream_codec";
     let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount)
         .configured(r#""page_size": 2"#)
-        .with(PACE, r#""sync": {"mode": "list"}"#)
-        .with_before(codec, OLD_CURSOR);
+        .with(SHORT_WATCHES, r#""sync": {"mode": "list"}"#)
+        .with_before(codec, EXPIRED_TOKEN_FILTER);
     let gateway = Gateway::start(Version::Tested, &bootstrap, &mount);
     gateway.wait_for_burst("hpas", 200);
     let rows = |path: &str| gateway.burst(path).body.matches("\": \"").count();
@@ -70,8 +70,8 @@ fn a_list_in_pages_of_two_is_complete_and_restarts_after_an_expired_continue_tok
     assert_eq!(gateway.stat("burst_poll_expired_total"), 1, "once, and no more");
 }
 
-/// A cursor that the API server gave and no longer takes.
-pub(crate) fn expired_cursor(cluster: &ControlPlane) -> String {
+/// A `continue` token that the API server issued and no longer accepts.
+pub(crate) fn expired_continue_token(cluster: &ControlPlane) -> String {
     let page: Value =
         serde_json::from_str(&cluster.kubectl(&["get", "--raw", &format!("{HPAS}?limit=2")])).expect("JSON");
     let cursor = page["metadata"]["continue"].as_str().expect("a cursor").to_owned();

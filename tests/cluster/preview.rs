@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::{account::apply_shipped_role, custom_kind, gateway::Gateway, sample};
 
-/// Every reason to have no header.
+/// A cluster with every reason for a missing header.
 const ODDITIES: &str = include_str!("../../crates/burstctl/tests/data/oddities.yaml");
 
-/// Pages of two, a percentage of its own, and a kind that the cluster does not know.
+/// Pages of two, a `target_percent`, and a workload kind that the cluster does not have.
 const MORE: &str = r#""page_size": 2, "target_percent": 60, "workloads": [
     {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"},
     {"group": "apps", "version": "v1", "resource": "statefulsets", "kind": "StatefulSet"},
@@ -32,8 +32,8 @@ fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     cluster.apply(ODDITIES);
     sample::apply_status(&cluster, ODDITIES);
 
-    let foretold = foretell(&cluster);
-    let headers: BTreeMap<_, _> = foretold
+    let predicted = preview_cluster(&cluster);
+    let headers: BTreeMap<_, _> = predicted
         .services
         .iter()
         .filter_map(|service_preview| Some((service_preview.of.to_string(), service_preview.value.clone().ok()?)))
@@ -46,24 +46,29 @@ fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     assert_eq!(headers, said);
     for service in sample::SERVICES {
         let (name, namespace) = service.split_once('.').expect("a name with a namespace");
-        let foretold = headers.get(&format!("{namespace}/{name}"));
-        assert_eq!(gateway.header(service).as_ref(), foretold, "{service}");
+        let predicted = headers.get(&format!("{namespace}/{name}"));
+        assert_eq!(gateway.header(service).as_ref(), predicted, "{service}");
     }
 
-    let words = words(&foretold);
-    let count = |word| words.iter().filter(|service_preview| **service_preview == word).count() as u64;
-    for (stat, foretold) in [
+    let reasons = reasons(&predicted);
+    let count = |word| {
+        reasons
+            .iter()
+            .filter(|service_preview| **service_preview == word)
+            .count() as u64
+    };
+    for (stat, predicted) in [
         ("burst_services", headers.len() as u64),
         ("burst_unobserved_hpas", count("unobserved-hpa")),
         ("burst_overshadowed_hpas", count("two-hpas")),
-        ("burst_bad_objects", foretold.bad.len() as u64),
+        ("burst_bad_objects", predicted.bad.len() as u64),
     ] {
-        gateway.wait_for_gauge(stat, foretold);
+        gateway.wait_for_gauge(stat, predicted);
     }
 }
 
-/// What is said of Services without a header, and of odd ones.
-fn words(preview: &Preview) -> Vec<&'static str> {
+/// The reasons for missing headers, and the remarks on Services.
+fn reasons(preview: &Preview) -> Vec<&'static str> {
     let of = preview.services.iter().flat_map(|service_preview| {
         let why = service_preview.value.as_ref().err().map(|why| match why {
             NoHeader::NoLoad(why) => NoLoadReason::as_str(why),
@@ -75,17 +80,17 @@ fn words(preview: &Preview) -> Vec<&'static str> {
     of.collect()
 }
 
-/// The preview of a cluster, its requests sent by kubectl.
-fn foretell(cluster: &ControlPlane) -> Preview {
-    let mut words: Value = serde_json::from_str(&format!("{{{MORE}}}")).expect("JSON");
-    words["cluster"] = json!("kube");
-    let config = Rc::new(plugin_config::parse(&words).expect("a configuration"));
+/// The preview of a cluster. kubectl sends its requests.
+fn preview_cluster(cluster: &ControlPlane) -> Preview {
+    let mut raw: Value = serde_json::from_str(&format!("{{{MORE}}}")).expect("JSON");
+    raw["cluster"] = json!("kube");
+    let config = Rc::new(plugin_config::parse(&raw).expect("a configuration"));
     let since = SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970");
     let now = Time::from_unix_millis(u64::try_from(since.as_millis()).expect("a time"));
     let read = read(config.clone(), now, |path| {
         let said = cluster.try_kubectl(&["get", "--raw", path], "");
         Ok(ApiAnswer {
-            // kubectl does not tell the status; one kind is not there.
+            // kubectl does not return the status. The only failure here is the unknown kind.
             status: if said.is_ok() { 200 } else { 404 },
             content_type: Some(b"application/json".to_vec()),
             body: said.unwrap_or_else(|said| said).into_bytes(),

@@ -1,6 +1,6 @@
-//! `tests/golden/kubernetes/`: what a real API server answered, kept for the tests that have none.
+//! `tests/golden/kubernetes/`: recorded answers of a real API server, for the tests that run without one.
 //!
-//! `BURST_RECORD=1 cargo test --test cluster recorded` writes the files again.
+//! `BURST_RECORD=1 cargo test --test cluster recorded` records them again.
 
 use std::{env, fs};
 
@@ -24,33 +24,33 @@ fn the_recorded_answers_have_the_form_that_the_api_server_answers_with() {
     let account = apply_shipped_role(&cluster);
     let mount = account.mount(&cluster);
     sample::create(&cluster);
-    // The way of the filter's own requests, for ours: its cluster, its TLS, its token.
+    // Sends our requests as the filter sends its own: with its cluster, its TLS and its token.
     let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount).configured("");
     let bootstrap = bootstrap.with("route: {cluster: web}", "route: {cluster: kube_api}");
     let api = Gateway::start(Version::Tested, &bootstrap, &mount);
 
-    // An API server takes a moment to know a new role.
-    hold("hpas-fresh.json", &hpas(), &api.wait_for(HPAS, 200));
-    hold("services.json", &services(), &api.get(&format!("{SERVICES}?limit=500")));
-    hold(
+    // A new role takes effect after a moment.
+    compare("hpas-fresh.json", &hpas(), &api.wait_for(HPAS, 200));
+    compare("services.json", &services(), &api.get(&format!("{SERVICES}?limit=500")));
+    compare(
         "deployments.json",
         &workloads(Resource::deployments()),
         &api.get("/apis/apps/v1/deployments?limit=500"),
     );
-    hold(
+    compare(
         "statefulsets.json",
         &workloads(Resource::statefulsets()),
         &api.get("/apis/apps/v1/statefulsets?limit=500"),
     );
     let [first, second] = two_pages(&api);
-    hold("services-page-1.json", &services(), &first);
-    hold("services-page-2.json", &services(), &second);
-    let expired = format!("{HPAS}&continue={}", pages::expired_cursor(&cluster));
-    hold("410.json", &hpas(), &api.get(&expired));
+    compare("services-page-1.json", &services(), &first);
+    compare("services-page-2.json", &services(), &second);
+    let expired = format!("{HPAS}&continue={}", pages::expired_continue_token(&cluster));
+    compare("410.json", &hpas(), &api.get(&expired));
     cluster.apply(custom_kind::ROLE);
     let rollouts = Resource::new("argoproj.io", "v1alpha1", "rollouts", "Rollout");
     let absent = api.wait_for("/apis/argoproj.io/v1alpha1/rollouts?limit=500", 404);
-    hold("404.txt", &workloads(rollouts), &absent);
+    compare("404.txt", &workloads(rollouts), &absent);
 
     cluster.start_controllers(Controllers::Autoscaler);
     let observed = wait::for_ok(SOON, "the conditions of every HPA", || {
@@ -62,15 +62,15 @@ fn the_recorded_answers_have_the_form_that_the_api_server_answers_with() {
             Err(answer.body)
         }
     });
-    hold("hpas.json", &hpas(), &observed);
+    compare("hpas.json", &hpas(), &observed);
 
     cluster.kubectl(&["delete", "clusterrole", "burst-metrics"]);
-    hold("403.json", &hpas(), &api.wait_for(HPAS, 403));
+    compare("403.json", &hpas(), &api.wait_for(HPAS, 403));
     mount.swap("not-a-token");
-    hold("401.json", &hpas(), &api.wait_for(HPAS, 401));
+    compare("401.json", &hpas(), &api.wait_for(HPAS, 401));
 }
 
-/// Both pages of one cursor; this API server soon forgets what a cursor means.
+/// Both pages of one `continue` token. This API server soon expires its tokens.
 fn two_pages(api: &Gateway) -> [Answer; 2] {
     wait::for_ok(SOON, "two pages", || {
         let first = api.get(&format!("{SERVICES}?limit=3"));
@@ -101,9 +101,9 @@ fn source(reads: ObjectKind, resource: Resource) -> Source {
     Source::all_namespaces(reads, resource)
 }
 
-/// Holds an answer against the recorded one, or records it.
+/// Compares an answer with the recorded one, or records it.
 #[track_caller]
-fn hold(file: &str, source: &Source, answer: &Answer) {
+fn compare(file: &str, source: &Source, answer: &Answer) {
     let path = repository().join("tests/golden/kubernetes").join(file);
     if env::var_os("BURST_RECORD").is_some() {
         fs::write(&path, &answer.body).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -117,14 +117,14 @@ fn hold(file: &str, source: &Source, answer: &Answer) {
         "{file}: {content_type}"
     );
     assert_eq!(
-        meaning(source, answer.status, &recorded),
-        meaning(source, answer.status, &answer.body),
+        parsed(source, answer.status, &recorded),
+        parsed(source, answer.status, &answer.body),
         "{file}; write it again with BURST_RECORD=1 if the API server is right"
     );
 }
 
-/// What the model reads in an answer: its objects, and whether there are more; or how the request failed.
-fn meaning(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, bool), PollOutcome> {
+/// What the model parses from an answer: its objects and whether more pages follow, or how the request failed.
+fn parsed(source: &Source, status: u16, body: &str) -> Result<(Vec<Object>, bool), PollOutcome> {
     let response = ApiResponse {
         status: Some(status),
         content_type: None,

@@ -1,4 +1,4 @@
-//! An API server that is killed and restarted while requests go through the proxy.
+//! An API server is killed and restarted while requests go through the proxy.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use crate::{
     shipped::{Shipped, Token},
 };
 
-/// Between two requests: the machine starts an API server meanwhile.
+/// The time between two requests, which leaves the machine time to start an API server.
 const PACE: Duration = Duration::from_millis(10);
 
 fn header(replicas: u32) -> String {
@@ -41,7 +41,7 @@ fn a_killed_api_server_changes_no_response_and_later_changes_are_served() {
     thread::scope(|scope| {
         let load = gateways.each_ref().map(|gateway| {
             let (running, stopped) = mpsc::channel::<()>();
-            (running, scope.spawn(move || headers_until(gateway, &stopped)))
+            (running, scope.spawn(move || collect_headers(gateway, &stopped)))
         });
         for _ in 0..2 {
             cluster.kill_apiserver();
@@ -65,9 +65,9 @@ fn a_killed_api_server_changes_no_response_and_later_changes_are_served() {
     assert_eq!(listed, watched);
 }
 
-/// Asks until it is told to stop, and once more then: what the gateway answers by now is among the headers that came,
-/// however seldom this thread ran.
-fn headers_until(gateway: &Gateway, stopped: &mpsc::Receiver<()>) -> BTreeSet<Option<String>> {
+/// Sends requests until `stopped` fires, and one more then. So the result contains the gateway's latest header even if
+/// this thread rarely ran.
+fn collect_headers(gateway: &Gateway, stopped: &mpsc::Receiver<()>) -> BTreeSet<Option<String>> {
     let mut seen = BTreeSet::new();
     loop {
         let is_last = stopped.recv_timeout(PACE) != Err(RecvTimeoutError::Timeout);

@@ -1,4 +1,4 @@
-//! The shipped role: it is enough, it allows nothing more, and a proxy without it recovers once it has it.
+//! The shipped role: it suffices, it grants nothing else, and a proxy without it recovers once it gets the role.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn the_shipped_role_allows_list_and_watch_of_four_kinds_and_nothing_more() {
         "statefulsets.apps",
     ];
     let of_each = BTreeSet::from(kinds.map(|resource| format!("{resource} [] [] [list watch]")));
-    // An API server takes a moment to know a new role.
+    // A new role takes effect after a moment.
     wait::for_ok(SOON, "the role's rules", || {
         let granted = &rules(&cluster, account) - &rules(&cluster, anyone);
         if granted == of_each {
@@ -57,7 +57,7 @@ fn the_shipped_role_allows_list_and_watch_of_four_kinds_and_nothing_more() {
     }
 }
 
-/// What `kubectl auth can-i` prints for an account, a line each, as `services [] [] [list watch]`.
+/// The lines that `kubectl auth can-i` prints for an account, such as `services [] [] [list watch]`.
 fn rules(cluster: &ControlPlane, account: Account) -> BTreeSet<String> {
     let rules = cluster.kubectl(&["auth", "can-i", "--list", "--no-headers", "--as", &account.user()]);
     rules
@@ -115,7 +115,7 @@ fn without_its_role_the_proxy_names_what_is_missing_serves_old_values_for_a_whil
         "one line for each list, not for each poll:\n{}",
         gateway.envoy.log()
     );
-    // And it goes on asking.
+    // The filter keeps retrying.
     gateway.wait_for_stat("burst_poll_forbidden_total", 9);
 
     sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", 2);

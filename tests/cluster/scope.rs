@@ -41,7 +41,7 @@ fn a_role_in_each_listed_namespace_is_enough() {
         ]);
     };
     allow("ngsa");
-    // An API server takes a moment to know a new role, and the log is to say nothing of this one.
+    // A new role takes effect after a moment. Waiting for it keeps this failure out of the log.
     let may = [
         "auth",
         "can-i",
@@ -86,7 +86,8 @@ fn a_role_in_each_listed_namespace_is_enough() {
     gateway.envoy.wait_for_log(SOON, advice);
     assert!(!gateway.envoy.log().contains("a Role in namespace ngsa"));
     gateway.wait_for_header("checkout.shop", None);
-    // A proxy that stood still just when it was to leave the other namespace out is late with that, and has nothing then.
+    // A proxy that stood still when it should have excluded the other namespace does so late, and serves nothing until
+    // then.
     gateway.wait_for_header("ngsa-svc-2.ngsa", Some(ngsa));
     assert_eq!(gateway.burst("services").body.matches("service=").count(), 1);
 }

@@ -11,21 +11,21 @@ use burst_testkit::{
 
 use crate::{account::Mount, sample::SERVICES};
 
-/// Watches as short as they may be.
-pub(crate) const PACE: &str = r#""sync": {"window": "3s", "workload_window": "3s"}"#;
+/// The shortest watches that the filter allows.
+pub(crate) const SHORT_WATCHES: &str = r#""sync": {"window": "3s", "workload_window": "3s"}"#;
 
-/// A machine with much else to do may take longer than the five seconds that there are otherwise.
-const PATIENT: &str = r#""request_timeout": "60s""#;
+/// A busy machine may need longer than the default of five seconds.
+const LONG_TIMEOUT: &str = r#""request_timeout": "60s""#;
 
-/// Where a pod has the files of its ServiceAccount.
+/// The directory of the ServiceAccount's files in a pod.
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// How the token comes onto the filter's requests.
+/// How Envoy adds the token to the filter's requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Token {
-    /// By Envoy's credential injector, for Envoy 1.37 and later.
+    /// With Envoy's credential injector, for Envoy 1.37 and later.
     Injected,
-    /// By a Lua filter, for every Envoy.
+    /// With a Lua filter, for every Envoy.
     ByLua,
 }
 
@@ -38,7 +38,7 @@ impl Token {
     }
 }
 
-/// The server behind every proxy of these tests: it answers 200 to everything.
+/// The upstream of every proxy in these tests. It answers 200 to every request.
 static UPSTREAM: LazyLock<Server> = LazyLock::new(|| serve(Upstream));
 
 /// The text of a shipped file.
@@ -46,7 +46,7 @@ static UPSTREAM: LazyLock<Server> = LazyLock::new(|| serve(Upstream));
 pub(crate) struct Shipped(String);
 
 impl Shipped {
-    /// A bootstrap that asks this API server with that account.
+    /// A bootstrap that uses this API server and that account.
     pub(crate) fn bootstrap(token: Token, cluster: &ControlPlane, mount: &Mount) -> Self {
         let module = wasm("burst-metrics.wasm").display().to_string();
         let api = format!("address: 127.0.0.1, port_value: {}", cluster.port());
@@ -57,7 +57,7 @@ impl Shipped {
             .serving_the_sample()
     }
 
-    /// The secret that one of the bootstraps names, as a file beside it.
+    /// The secret file that one of the bootstraps names.
     pub(crate) fn secret(mount: &Mount) -> Self {
         Self::read("kube-token.sds.yaml").with(MOUNT, &mount.path().display().to_string())
     }
@@ -67,7 +67,7 @@ impl Shipped {
         Self(fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
     }
 
-    /// A cluster and a host for each Service of the sample, and a listener that is found by its name.
+    /// Adds a cluster and a host for each Service of the sample, and a named listener.
     fn serving_the_sample(self) -> Self {
         let port = UPSTREAM.addr().port();
         let endpoint =
@@ -92,14 +92,14 @@ impl Shipped {
             )
     }
 
-    /// Windows as short as they may be, a poll a second where nothing is watched, a snapshot that does not grow old and a
-    /// request that does not take too long by chance, and `more` keys in the configuration of the filter.
+    /// Sets the shortest watches, a poll a second for resources that are not watched, a snapshot that does not become
+    /// stale, a long request timeout, and `more` keys in the filter's configuration.
     pub(crate) fn configured(self, more: &str) -> Self {
         let shipped = r#""clusters": [{"name": "web", "service": "shop/web"}]"#;
         let here = format!(
-            r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], "poll_interval": "1s", {PATIENT}, {PACE}"#
+            r#""clusters": [{{"name": "{{service}}.{{namespace}}"}}], "poll_interval": "1s", {LONG_TIMEOUT}, {SHORT_WATCHES}"#
         );
-        // The JSON stands in a block of YAML: on one line it cannot break out of it.
+        // The JSON is inside a YAML block, where it must stay on one line.
         let more = more.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comma = if more.is_empty() { "" } else { ", " };
         let age = if more.contains("max_staleness") {
@@ -110,17 +110,18 @@ impl Shipped {
         self.with(shipped, &format!("{here}{age}{comma}{more}"))
     }
 
-    /// Puts another text in the place of one that stands there.
+    /// Replaces a text of the file.
     ///
     /// # Panics
-    /// When it does not: then the file has changed, and the test would run something else than it says.
+    /// If the file does not contain the text. The file has changed then, and the test would no longer test what it
+    /// claims.
     #[track_caller]
     pub(crate) fn with(self, shipped: &str, here: &str) -> Self {
         assert!(self.0.contains(shipped), "`{shipped}` is not in\n{}", self.0);
         Self(self.0.replace(shipped, here))
     }
 
-    /// Puts a text before one that stands there.
+    /// Inserts a text before one of the file.
     #[track_caller]
     pub(crate) fn with_before(self, shipped: &str, more: &str) -> Self {
         self.with(shipped, &format!("{more}{shipped}"))

@@ -11,7 +11,7 @@ use crate::{
 
 const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers?limit=1";
 
-/// Both ways to put the token on a request, each on an Envoy that has it.
+/// Both ways to add the token to a request, each with an Envoy that supports it.
 const FORMS: [(Version, Token); 2] = [(Version::Tested, Token::Injected), (Version::Oldest, Token::ByLua)];
 
 #[test]
@@ -25,19 +25,19 @@ fn a_rotated_token_is_used_and_an_expired_one_is_logged_and_recovered_from() {
         let bootstrap = Shipped::bootstrap(token, &cluster, &mount).configured("");
         Gateway::start(version, &bootstrap, &mount)
     });
-    follows(&gateways, &cluster, 1);
+    wait_for_replicas(&gateways, &cluster, 1);
 
     mount.swap(&bound_token(&cluster, account, "second"));
-    // The first one is still good, as it is when the kubelet swaps it: an Envoy takes a moment to read another.
-    follows(&gateways, &cluster, 2);
-    end(&cluster, account, "first");
+    // The first token is still valid, as in a real rotation: an Envoy reads the new one after a moment.
+    wait_for_replicas(&gateways, &cluster, 2);
+    invalidate(&cluster, account, "first");
     wait::for_ok(SOON, "the first token to be refused", || {
         match kubectl_as(&cluster, &first, &["get", "--raw", HPAS]) {
             Err(said) if said.contains("Unauthorized") => Ok(()),
             other => Err(format!("{other:?}")),
         }
     });
-    follows(&gateways, &cluster, 3);
+    wait_for_replicas(&gateways, &cluster, 3);
     for gateway in &gateways {
         assert_eq!(
             gateway.stat("burst_poll_unauthorized_total"),
@@ -47,7 +47,7 @@ fn a_rotated_token_is_used_and_an_expired_one_is_logged_and_recovered_from() {
         );
     }
 
-    end(&cluster, account, "second");
+    invalidate(&cluster, account, "second");
     for gateway in &gateways {
         gateway.wait_for_stat("burst_poll_unauthorized_total", 4);
         let line =
@@ -59,13 +59,13 @@ fn a_rotated_token_is_used_and_an_expired_one_is_logged_and_recovered_from() {
         );
     }
     mount.swap(&bound_token(&cluster, account, "third"));
-    follows(&gateways, &cluster, 5);
+    wait_for_replicas(&gateways, &cluster, 5);
     for gateway in &gateways {
         gateway.envoy.wait_for_log(SOON, "watching services works again");
     }
 }
 
-/// A token that lives as long as a Secret of that name.
+/// A token that is valid as long as the Secret of that name exists.
 fn bound_token(cluster: &ControlPlane, account: Account, secret: &str) -> String {
     cluster.kubectl(&["create", "secret", "generic", secret, "--namespace", account.namespace]);
     let bound = [
@@ -81,12 +81,12 @@ fn bound_token(cluster: &ControlPlane, account: Account, secret: &str) -> String
         .to_owned()
 }
 
-/// Ends the token with its Secret; an API server that saw it remembers for 10 s that it was good.
-fn end(cluster: &ControlPlane, account: Account, secret: &str) {
+/// Invalidates the token by deleting its Secret. An API server caches a valid token for 10 s.
+fn invalidate(cluster: &ControlPlane, account: Account, secret: &str) {
     cluster.kubectl(&["delete", "secret", secret, "--namespace", account.namespace]);
 }
 
-fn follows(gateways: &[Gateway], cluster: &ControlPlane, replicas: u32) {
+fn wait_for_replicas(gateways: &[Gateway], cluster: &ControlPlane, replicas: u32) {
     sample::set_current_replicas(cluster, "default", "ngsa-hpa-1", replicas);
     let header = format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5");
     for gateway in gateways {

@@ -8,12 +8,12 @@ use crate::{
     sample,
 };
 
-/// What the sample's first Service carries at so many replicas.
+/// The header of the sample's first Service at this number of replicas.
 fn header(replicas: u32) -> String {
     format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5")
 }
 
-/// How often HPAs were asked for with that verb, by the API server's own count.
+/// The number of requests for HPAs with that verb, from the API server's metrics.
 fn asked(cluster: &ControlPlane, verb: &str) -> u64 {
     let metrics = cluster.kubectl(&["get", "--raw", "/metrics"]);
     let of_hpas = |line: &&str| {
@@ -58,7 +58,7 @@ fn changes_arrive_by_watch_and_nothing_is_listed_again() {
         relabel,
     ]);
     gateway.wait_for_header("queue.data", None);
-    // The window of HPAs may end later than that of Services.
+    // The watch of HPAs may end later than that of Services.
     wait::until(SOON, "the HPA to go", || {
         !gateway.burst("hpas").body.contains("ngsa-hpa-1")
     });
@@ -107,7 +107,7 @@ fn without_the_verb_watch_resources_are_listed_and_the_log_says_so() {
         sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
         gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));
     }
-    // It is tried again now and then, and not said again.
+    // The filter retries the watch now and then, and does not log it again.
     gateway.wait_for_stat("burst_poll_forbidden_total", 2);
     let log = gateway.envoy.log();
     let lines = log.matches("burst-metrics: cannot watch ").count();

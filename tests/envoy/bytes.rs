@@ -1,4 +1,4 @@
-//! Bytes that are not UTF-8 in requests: they trap no VM.
+//! Requests with bytes that are not UTF-8: they trap no VM.
 
 use burst_testkit::{
     Version,
@@ -7,14 +7,14 @@ use burst_testkit::{
 };
 use serde_json::json;
 
-/// Of the proxy, unless a test says otherwise.
+/// The default number of workers of a proxy.
 const WORKERS: usize = 2;
 
-on_each_envoy!(bytes_that_are_not_utf8_are_harmless);
+on_each_envoy!(bytes_that_are_not_utf8_trap_no_vm);
 
-fn bytes_that_are_not_utf8_are_harmless(version: Version) {
+fn bytes_that_are_not_utf8_trap_no_vm(version: Version) {
     let backend = Backend::sample();
-    // Every setting that makes the filter read something of the request.
+    // Every setting that makes the filter read a part of the request.
     let keys = json!({
         "header": {"when": {"request_header": "user-agent", "prefix": "HealthCheck"}},
         "endpoints": {"hosts": ["burst.test"]},
@@ -37,7 +37,7 @@ fn bytes_that_are_not_utf8_are_harmless(version: Version) {
             own("/burstmetrics/services").header("if-none-match", b"\xff"),
             200..=200,
         ),
-        // Envoy itself may refuse these, or hand them on.
+        // Envoy itself may refuse these or forward them.
         (Request::get("/burstmetrics/services").host(b"\xff.test"), 200..=503),
         (
             Request::get("/burstmetrics/services").host(b"burst.test:\xff"),
@@ -49,7 +49,7 @@ fn bytes_that_are_not_utf8_are_harmless(version: Version) {
         }
         assert_eq!(main.ask(&probe).header("x-burst"), Some(NGSA_1), "after {request:?}");
     }
-    // The library writes no path that is not UTF-8. Envoy itself may refuse it, or hand it on.
+    // The HTTP library writes no path that is not UTF-8. Envoy itself may refuse it or forward it.
     let paths: [&[u8]; 3] = [
         b"/burstmetrics/services/\xff/\xfe",
         b"/burstmetrics/\xc3\x28",

@@ -121,7 +121,7 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_leader(version: Version)
         .wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let traffic = Traffic::to(proxy.envoy.listener("main"), Request::to(NGSA_1_CLUSTER)).start();
 
-    // Only the text of the header changes: no response lacks it.
+    // Only the text of the header changes, so no response lacks the header.
     proxy.replace_listeners(&[plugin(json!({"header": {"extra_keys": ["stale"]}}))]);
     let marked = format!("{NGSA_1}, stale=false");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&marked));
@@ -129,7 +129,7 @@ fn a_new_configuration_breaks_no_request_and_leaves_one_leader(version: Version)
     let without = traffic.count(|answer| !answer.header("x-burst").is_some_and(|value| value.starts_with(NGSA_1)));
     assert_eq!(without, 0, "responses without the header while only its words changed");
 
-    // The snapshot changes, so it has to be read first.
+    // The settings of the snapshot change, so the new configuration has to read the cluster first.
     proxy.replace_listeners(&[plugin(json!({"target_percent": 60}))]);
     let other = NGSA_1.replace("target-load=4", "target-load=3");
     traffic.wait_for(|answer| answer.header("x-burst") == Some(&other));
@@ -207,7 +207,7 @@ fn two_listeners_swap_their_configurations_under_traffic(version: Version) {
     for answer in traffic.into_iter().flat_map(Traffic::stop) {
         assert_eq!((answer.status, answer.body.as_str()), (200, &*echo(1000)));
         let header = answer.header("x-burst");
-        // A new configuration has to read its snapshot first.
+        // A new configuration has to read the cluster first.
         assert!(
             header.is_none() || values.iter().any(|value| header == Some(value)),
             "{header:?}"
@@ -236,7 +236,7 @@ fn fifty_new_configurations_in_a_row_break_no_request_and_drop_no_header(version
     let request = Request::to(NGSA_1_CLUSTER);
     proxy.client("main").wait_for_header(&request, Some(NGSA_1));
     let traffic = Traffic::to(proxy.envoy.listener("main"), request).start();
-    // Faster than they drain, so several are there at once.
+    // The changes come faster than the old configurations drain, so several exist at once.
     for (keys, value) in configurations.iter().cycle().skip(1).take(50) {
         proxy.replace_listeners(&[plugin(keys.clone())]);
         traffic.wait_for(|answer| answer.header("x-burst") == Some(value));

@@ -1,4 +1,4 @@
-//! Envoy accepts every shipped bootstrap, with the filter's configuration in it.
+//! Envoy accepts every shipped bootstrap, including the filter's configuration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 
 on_each_envoy!(every_shipped_bootstrap_is_valid);
 
-/// How a file says in its first line that an older Envoy does not take it.
+/// The first line of a file that an older Envoy does not accept.
 const NEEDS_NEWER: &str = "# Needs Envoy 1.";
 
-/// Where a pod has the token and the CA of its ServiceAccount, and the certificates for the metrics APIs.
+/// The paths in a pod of the ServiceAccount's token and CA, and of the certificates for the metrics APIs.
 const MOUNTS: [&str; 5] = [
     "/var/run/secrets/kubernetes.io/serviceaccount",
     "/etc/burst-metrics",
@@ -34,8 +34,8 @@ fn name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).expect("a name")
 }
 
-/// The files of a folder as they would be in a pod with a checkout: the module where the build puts it, and what is
-/// mounted, all in one place.
+/// The files of a directory as a pod with a checkout has them. The module is where the build puts it, and all mounts
+/// are in one directory.
 fn installed(folder: &str) -> (TempDir, Vec<PathBuf>) {
     let pod = tempfile::tempdir().expect("a folder");
     let mount = pod.path().join("mount");
@@ -67,12 +67,12 @@ fn installed(folder: &str) -> (TempDir, Vec<PathBuf>) {
     (pod, files)
 }
 
-/// Whether a file is a whole bootstrap, and not a part that one of them names.
+/// Whether a file is a whole bootstrap, and not a file that a bootstrap includes.
 fn is_bootstrap(text: &str) -> bool {
     text.lines().any(|line| line == "static_resources:")
 }
 
-/// The minor number of the first Envoy that takes a file.
+/// The minor version of the oldest Envoy that accepts a file.
 fn oldest(text: &str) -> u32 {
     let needed = text.strip_prefix(NEEDS_NEWER).and_then(|rest| rest.split('.').next());
     needed.map_or(0, |minor| minor.parse().expect("a number"))

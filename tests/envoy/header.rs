@@ -1,4 +1,4 @@
-//! The settings of the header: the upstream's own header, the gate, the name, the value.
+//! The settings of the header: the upstream's own header, the gate, the name and the value.
 
 use burst_testkit::{
     Version,
@@ -116,7 +116,7 @@ fn name_value_and_extra_keys_are_configurable(version: Version) {
     });
 }
 
-/// Whether a value with `as-of` and `stale` is of the last minute, as it should be.
+/// Whether a value with `as-of` and `stale` is from the last minute.
 fn is_recent(value: &str) -> bool {
     let rest = value
         .strip_prefix(NGSA_1)

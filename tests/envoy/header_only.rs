@@ -1,4 +1,4 @@
-//! The module that sees responses only.
+//! The module that processes responses only.
 
 use burst_testkit::{
     Version,

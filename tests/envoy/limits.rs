@@ -1,4 +1,4 @@
-//! More objects than a proxy can hold: which are excluded, and what that costs.
+//! More objects than a proxy can hold: which of them are excluded, and what that costs.
 
 use std::fs;
 
@@ -12,11 +12,11 @@ use burst_testkit::{
 };
 use serde_json::json;
 
-on_each_envoy!(the_services_of_one_tenant_cost_no_other_tenant_its_header);
+on_each_envoy!(the_services_of_one_tenant_remove_no_other_tenants_header);
 
 const TENANTS: usize = 300;
 
-/// The most memory that the proxy ever had, in megabytes.
+/// The peak memory of the proxy, in megabytes.
 fn peak(proxy: &Proxy) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", proxy.envoy.id())).expect("a running proxy");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -27,8 +27,8 @@ fn peak(proxy: &Proxy) -> u64 {
         / 1024
 }
 
-/// Ten times what a namespace may have, in objects that are too large, and in objects just small enough.
-fn the_services_of_one_tenant_cost_no_other_tenant_its_header(version: Version) {
+/// Ten times the limit of a namespace, in objects that are too large and in objects that are just small enough.
+fn the_services_of_one_tenant_remove_no_other_tenants_header(version: Version) {
     for (bytes, stat, reason) in [
         (
             970_000,
@@ -42,7 +42,7 @@ fn the_services_of_one_tenant_cost_no_other_tenant_its_header(version: Version) 
         ),
     ] {
         let backend = Backend::sample();
-        // Its name comes before those of all others.
+        // Its name sorts before those of all other namespaces.
         let namespace = "a-tenant".to_owned();
         for number in 0..TENANTS {
             let metadata = json!({"name": format!("large-{number:03}"), "namespace": namespace});

@@ -1,9 +1,9 @@
 //! The filter in a real Envoy, between a client, an upstream and a stand-in Kubernetes API that can fail on demand.
 //!
-//! Needs `make setup` for the Envoys and `cargo xtask wasm --test` for the modules. What needs no proxy is tested in
-//! `burst-model`; here stands what only a real host can show.
+//! Needs `make setup` for the Envoys and `cargo xtask wasm --test` for the modules. `burst-model` tests what needs no
+//! proxy; these tests cover what only a real host can show.
 
-/// Makes each story a test, of the oldest Envoy that is supported and of the one that everything is tested on.
+/// Makes each function a test on the oldest supported Envoy and on the default one.
 macro_rules! on_each_envoy {
     ($($story:ident),+ $(,)?) => {
         mod on_each_envoy {

@@ -51,7 +51,7 @@ fn the_service_is_found_by_rule_by_istio_metadata_and_by_istio_cluster_names(ver
             "{cluster}"
         );
     }
-    // Its words tell whether the connection was refused at once or a moment later.
+    // The text depends on whether the connection was refused at once or later.
     for answer in main.ask_each(&Request::to("down")) {
         assert_eq!(
             (answer.status, answer.header("x-burst")),
@@ -79,7 +79,7 @@ fn a_response_without_the_header_is_counted_by_reason(version: Version) {
         let answer = main.ask(&request);
         assert_eq!((answer.status, answer.header("x-burst")), (status, None), "{request:?}");
     }
-    // Each was asked of two workers.
+    // Each request was sent to two workers.
     for (reason, count) in [
         ("unmapped", 2),
         ("passthrough", 2),

@@ -1,4 +1,4 @@
-//! The metrics APIs on a filter chain of their own, next to a gateway's.
+//! The metrics APIs on their own filter chain, next to a gateway's.
 
 use std::{
     io::{Read as _, Write as _},
@@ -21,7 +21,7 @@ on_each_envoy!(
     malformed_requests_are_refused,
 );
 
-/// The same for both listeners, so that they are one plugin. The client of these stories speaks plain text.
+/// One configuration for both listeners, so that they are one plugin. The client of these tests speaks plain text.
 fn keys() -> Value {
     json!({"metrics_apis": {"filter_chain": "metrics-apis", "insecure_loopback_demo": true}})
 }
@@ -57,7 +57,7 @@ fn the_metrics_apis_are_served_on_their_filter_chain_only(version: Version) {
         assert_eq!((answer.status, answer.header("x-burst")), (status, None), "{path}");
     }
     assert_eq!(apis.ask(&Request::get("/readyz").through(NGSA_1_CLUSTER)).status, 401);
-    // On the other chain the same requests go to the upstream, whatever user they claim.
+    // On the other chain, the same requests go to the upstream, whatever user their headers claim.
     for path in ["/apis/custom.metrics.k8s.io/v1beta2", "/readyz"] {
         let answer = gateway.ask(&by_user(path));
         assert_eq!(
@@ -80,7 +80,7 @@ fn user_headers_are_trusted_over_mutual_tls_only(version: Version) {
         .start(&backend);
     let mut plain = proxy.client("plain");
     for path in ["/readyz", "/apis/custom.metrics.k8s.io/v1beta2", "/anything"] {
-        // With these Envoy takes the client for one on the same machine.
+        // With this header, Envoy takes the client for one on the same machine.
         let claimed = by_user(path).header("x-forwarded-for", "127.0.0.1");
         let answer = plain.ask(&claimed);
         assert_eq!((answer.status, answer.header("x-burst")), (403, None), "{path}");
@@ -165,7 +165,7 @@ fn the_aggregator_gets_the_values_of_the_cluster(version: Version) {
         ),
         (format!("{external}/burst_headroom?labelSelector=service%3Dnone"), 0),
     ] {
-        // Each worker says when it knew the values: two of them may be a poll apart.
+        // Each worker reports the time of its snapshot, and two workers may be one poll apart.
         for answer in apis.ask_each(&by_user(&path)) {
             let list: Value =
                 serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{path}: {error}: {answer:?}"));
@@ -238,14 +238,14 @@ fn malformed_requests_are_refused(version: Version) {
         let answer = apis.ask(&by_user(&path));
         assert_eq!(answer.status, status, "{path:.100}: {answer:?}");
     }
-    // By default Envoy accepts no more than 60 KiB of headers.
+    // By default, Envoy accepts no more than 60 KiB of headers.
     for length in [64 << 10, 1 << 20] {
         let status = status_of_long_path(proxy.envoy.listener("apis"), custom, length);
         assert!(["414", "431"].contains(&&*status), "{length}: {status}");
     }
 }
 
-/// The status for a path longer than the HTTP library writes. Envoy may answer before it has read all of it.
+/// The status for a path longer than the HTTP library supports. Envoy may answer before it has read all of it.
 fn status_of_long_path(address: SocketAddr, custom: &str, length: usize) -> String {
     let selector = "a".repeat(length);
     let request =

@@ -18,20 +18,20 @@ on_each_envoy!(
 const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
 const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom";
 
-/// Requests that may wait in a VM. All at once, 305 replies trapped it.
-const MOST_WAITING: usize = 256;
-/// Bytes of bulk replies that may be under way in a VM.
-const MOST_BULK: usize = 32 << 20;
-/// An attack is so much more than may be.
+/// The most requests that may wait in a VM. Answering 305 at once trapped the VM.
+const MAX_WAITING: usize = 256;
+/// The most bytes of bulk replies that may be in flight in a VM.
+const MAX_BULK: usize = 32 << 20;
+/// How many times the limit an attack sends.
 const TIMES: usize = 10;
 
-/// Enough for a bulk reply of 140 KB.
+/// This many applications make a bulk reply of 140 KB.
 const APPS: usize = 1_500;
 
-/// What the host writes when a module traps.
+/// The host's log line for a trap.
 const TRAP: &str = "Uncaught RuntimeError";
 
-/// One worker, so that it is known which VM counts what, with a gateway's listener and one of the metrics APIs.
+/// One worker, so that one VM counts everything, with a gateway's listener and one for the metrics APIs.
 fn start(version: Version, backend: &Backend, authorization: &str) -> (Proxy, Client) {
     let apis = json!({
         "filter_chain": "metrics-apis",
@@ -53,16 +53,16 @@ fn requests_that_wait_for_one_review_do_not_trap_the_vm(version: Version) {
     let (proxy, mut gateway) = start(version, &backend, "subject_access_review");
     let unrelated = Request::to(NGSA_1_CLUSTER);
     gateway.wait_for_header(&unrelated, Some(NGSA_1));
-    // Just as many as may, then the attack.
-    for requests in [MOST_WAITING, TIMES * MOST_WAITING] {
+    // Exactly the limit, then the attack.
+    for requests in [MAX_WAITING, TIMES * MAX_WAITING] {
         backend.api.faults.inject(REVIEWS, Fault::Hang);
         let waiting = wait_for_a_review(&proxy, requests);
         wait::until(PATIENCE, "as many wait as may", || {
-            proxy.envoy.stat("http.apis.downstream_rq_active") == Some(MOST_WAITING as u64)
-                && proxy.stat("burst_review_rejected_total") == (requests - MOST_WAITING) as u64
+            proxy.envoy.stat("http.apis.downstream_rq_active") == Some(MAX_WAITING as u64)
+                && proxy.stat("burst_review_rejected_total") == (requests - MAX_WAITING) as u64
         });
         gateway.wait_for_header(&unrelated, Some(NGSA_1));
-        // The unanswered review fails now, for all requests that wait.
+        // The pending review fails now, for all requests that wait for it.
         backend.refuse_connections();
         let mut statuses = Vec::new();
         for mut connection in waiting {
@@ -72,7 +72,7 @@ fn requests_that_wait_for_one_review_do_not_trap_the_vm(version: Version) {
             statuses.push(answer.status);
         }
         let count = |status| statuses.iter().filter(|other| **other == status).count();
-        assert_eq!((count(500), count(429)), (MOST_WAITING, requests - MOST_WAITING));
+        assert_eq!((count(500), count(429)), (MAX_WAITING, requests - MAX_WAITING));
         gateway.wait_for_header(&unrelated, Some(NGSA_1));
         backend.api.faults.clear();
         backend.accept_connections();
@@ -89,7 +89,7 @@ fn by_dave() -> Request {
         .header("x-remote-user", "dave")
 }
 
-/// Connections with such a request each.
+/// One connection per request.
 fn wait_for_a_review(proxy: &Proxy, requests: usize) -> Vec<Connection> {
     let address = proxy.envoy.listener("apis");
     let one = |_| {
@@ -107,22 +107,22 @@ fn bulk_replies_that_no_client_reads_use_bounded_memory(version: Version) {
     let rows = |body: &str| body.matches("current-load=1,").count();
     gateway.wait(&bulk, "all services", |answer| rows(&answer.body) == APPS);
     let whole = gateway.ask(&bulk);
-    let fit = MOST_BULK / whole.body.len();
+    let fit = MAX_BULK / whole.body.len();
     let address = proxy.envoy.listener("gateway");
     let get = |path: &str, count| Stalled::get(address, &format!("/burstmetrics/services{path}"), &[], count);
-    // What as many streams of small replies take, which are not bounded.
+    // The memory of as many streams with small replies, which are not limited.
     let small = get("/shop/app-00", TIMES * fit);
     assert_eq!(small.heads(StatusCode::OK).len(), TIMES * fit);
     let before = allocated(&proxy);
     drop(small);
 
-    // As many as there is room for, and others when these are gone.
+    // Fills the limit, and fills it again after these streams have ended.
     wait_for_no_stream(&proxy);
     for _ in 0..2 {
         assert_eq!(get("", fit).heads(StatusCode::OK).len(), fit);
         wait_for_no_stream(&proxy);
     }
-    // Over HTTP/1.1 the connection has a reply at once, and the stream ends: clients of it do not hinder each other.
+    // Over HTTP/1.1, the connection takes a reply at once and the stream ends, so clients do not block each other.
     let mut connections: Vec<_> = (0..2 * fit)
         .map(|_| Connection::open(address).expect("a connection"))
         .collect();
@@ -144,9 +144,9 @@ fn bulk_replies_that_no_client_reads_use_bounded_memory(version: Version) {
             .all(|head| head["retry-after"] == "1" && head.contains_key("x-burst-confirmed"))
     );
     let grown = allocated(&proxy).saturating_sub(before);
-    assert!(grown < 3 * MOST_BULK / 2, "{grown} bytes for {MOST_BULK} of replies");
+    assert!(grown < 3 * MAX_BULK / 2, "{grown} bytes for {MAX_BULK} of replies");
 
-    // What is not bulk is answered as ever, and nothing else is refused.
+    // Replies other than bulk replies are unaffected.
     let tag = whole.header("etag").expect("a tag");
     for (request, status) in [
         (bulk.clone(), 503),
@@ -169,7 +169,7 @@ fn wait_for_no_stream(proxy: &Proxy) {
     });
 }
 
-/// Bytes that Envoy has in use.
+/// The bytes that Envoy has allocated.
 fn allocated(proxy: &Proxy) -> usize {
     let memory: Value = serde_json::from_str(&proxy.envoy.admin("/memory").body).expect("JSON");
     let allocated = memory["allocated"].as_str().expect("bytes in use");

@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Paged lists.
 
 use burst_lab::cluster::HPAS;
 use burst_testkit::{
@@ -17,7 +17,7 @@ on_each_envoy!(
 const APPS: usize = 60;
 const PAGE: usize = 7;
 
-/// Waits until every service is there with that load.
+/// Waits until every service has that many current replicas.
 fn wait_for_all(main: &mut Client, current: u32) {
     let load = format!("current-load={current},");
     let what = format!("{APPS} services with {load}");

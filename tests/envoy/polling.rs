@@ -1,4 +1,4 @@
-//! There is one leader per proxy, on the right thread.
+//! Each proxy has one leader, on the right thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +19,8 @@ on_each_envoy!(
     a_singleton_polls_for_workers_that_only_read,
 );
 
-/// Clusters without traffic: a dump of so many keeps the main thread away from its ticks for longer than a worker
-/// comes after it.
+/// Clusters without traffic. A config dump of this many keeps the main thread from its ticks for longer than a worker
+/// waits before it takes the lease.
 const BALLAST: usize = 1_500;
 
 fn four_workers_poll_no_more_often_than_one(version: Version) {
@@ -57,15 +57,15 @@ fn leadership_moves_to_the_main_thread_once_workers_serve_and_stays_there(versio
     wait::until(PATIENCE, "a poller", || proxy.leader().is_some());
     let main_thread = Some(proxy.envoy.id());
 
-    // The threads race for the lease of each new configuration, and the main one has an advantage.
-    let busy = Busy::keep(&proxy);
+    // The threads race for the lease of each new configuration, and the main thread has an advantage.
+    let busy = BusyMainThread::start(&proxy);
     for percent in (1..80).rev() {
         let before = proxy.leader_changes();
         proxy.replace_listeners(&[plugin(percent)]);
         wait::until(PATIENCE, "a poller of the new configuration", || {
             proxy.leader_changes() > before
         });
-        // Each configuration has a lease of its own, which drifts by itself.
+        // Each configuration has its own lease, which moves independently.
         proxy.wait_for_the_drain();
         if proxy.leader() != main_thread {
             break;
@@ -114,31 +114,31 @@ fn a_singleton_polls_for_workers_that_only_read(version: Version) {
     assert_eq!((proxy.leader_changes(), proxy.leader()), (1, Some(proxy.envoy.id())));
 }
 
-/// Somebody who asks a lot of Envoy's admin interface, which the main thread answers.
-struct Busy {
-    over: Arc<AtomicBool>,
+/// Clients that keep Envoy's main thread busy with requests to the admin interface.
+struct BusyMainThread {
+    stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Busy {
-    fn keep(proxy: &Proxy) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let asking = || {
-            let (over, url) = (over.clone(), proxy.envoy.admin_url("/config_dump"));
+impl BusyMainThread {
+    fn start(proxy: &Proxy) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let spawn_client = || {
+            let (stop, url) = (stop.clone(), proxy.envoy.admin_url("/config_dump"));
             thread::spawn(move || {
-                while !over.load(Ordering::Relaxed) {
+                while !stop.load(Ordering::Relaxed) {
                     http::get(&url);
                 }
             })
         };
-        let threads = (0..4).map(|_| asking()).collect();
-        Self { over, threads }
+        let threads = (0..4).map(|_| spawn_client()).collect();
+        Self { stop, threads }
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyMainThread {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             drop(thread.join());
         }

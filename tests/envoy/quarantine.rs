@@ -1,4 +1,4 @@
-//! Data in shared data that traps each VM that reads it: it ends one VM, requests are answered, and the proxy
+//! A value in shared data that traps each VM that reads it: it ends one VM, requests are answered, and the proxy
 //! recovers once the cause is gone.
 
 use burst_lab::cluster::{HPAS, Resource, SERVICES};
@@ -16,7 +16,7 @@ on_each_envoy!(
     a_checkpoint_that_traps_the_next_leader_is_quarantined,
 );
 
-/// What the host writes when a module traps.
+/// The host's log line for a trap.
 const TRAP: &str = "Uncaught RuntimeError: unreachable";
 
 fn start(version: Version, backend: &Backend, keys: Value) -> (Proxy, Client) {
@@ -32,7 +32,8 @@ fn request() -> Request {
     Request::to(NGSA_1_CLUSTER)
 }
 
-/// Ends the VMs of both workers, which Envoy makes again: whatever traps in their configuration traps each of them.
+/// Traps the VMs of both workers, and lets Envoy rebuild them. Data that traps a VM at its start would trap each of
+/// them.
 fn rebuild(proxy: &Proxy, main: &mut Client) {
     let before = proxy.log_lines(TRAP).len();
     for answer in main.ask_each(&request().header("x-burst-test-trap", "1")) {
@@ -114,7 +115,7 @@ fn a_checkpoint_that_traps_the_next_leader_is_quarantined(version: Version) {
     service["metadata"] = json!({"name": "burst-test-trap-checkpoint", "namespace": "ngsa"});
     service["spec"] = json!({"selector": {"app": "none"}});
     backend.cluster.apply(service).expect("a Service");
-    // What is left is as new as the last snapshot.
+    // The new checkpoint is as recent as the last snapshot.
     backend.scale_ngsa_1(2);
     main.wait_for_header(&request(), Some(&replicas(2)));
     let patch = json!({"metadata": {"annotations": {"burst-metrics.test/trap": "1"}}});

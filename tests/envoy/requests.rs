@@ -1,4 +1,4 @@
-//! Requests, which every worker counts and the proxy reports to the hub.
+//! Request counts: every worker counts, and the proxy reports to the hub.
 
 use burst_model::request_rates::{RequestCounts, report::ReportFailure};
 use burst_testkit::{
@@ -23,10 +23,10 @@ on_each_envoy!(
 
 const WEB: &str = "ngsa-svc-1.default";
 
-/// What the log says where a report failed, once for each change of the reason.
+/// The log line for a failed report, logged once per change of the reason.
 const UNREPORTED: &str = "the hub does not know the requests of this proxy: ";
 
-/// Counting with the shortest interval, and a window in which every request of a story is still there at its end.
+/// Counting with the shortest interval, and with a window that holds every request of a test to its end.
 fn counting(more: Value) -> Value {
     let mut requests = json!({"window": "5m", "report_interval": "1s"});
     match (&mut requests, more) {
@@ -36,15 +36,15 @@ fn counting(more: Value) -> Value {
     json!({"requests": requests})
 }
 
-fn telling() -> Value {
+fn reporting() -> Value {
     counting(json!({"hub": {"cluster": "hub"}}))
 }
 
-/// A proxy with one listener, that tells a hub that only listens.
+/// A proxy with one listener, which reports to a fake hub.
 fn start(version: Version, backend: &Backend, module: Module) -> (Proxy, Client, Reports) {
     let reports = Reports::start();
     let proxy = Proxy::of(version)
-        .plugin(Plugin::new("main", telling()).module(module))
+        .plugin(Plugin::new("main", reporting()).module(module))
         .cluster(cluster("hub", reports.addr().port()))
         .cluster(json!({"name": "empty.default", "load_assignment": {"cluster_name": "empty.default"}}))
         .start(backend);
@@ -52,7 +52,7 @@ fn start(version: Version, backend: &Backend, module: Module) -> (Proxy, Client,
     (proxy, client, reports)
 }
 
-/// Requests to each worker. Whether they carry the header yet is another story.
+/// Sends requests to each worker. Ignores whether the responses have the header.
 #[track_caller]
 fn serve(client: &mut Client, times: usize, cluster: &str) {
     for answer in (0..times).flat_map(|_| client.ask_each(&Request::to(cluster))) {
@@ -71,19 +71,18 @@ fn the_requests_of_all_workers_are_reported_to_the_hub(version: Version) {
     reports.wait_for("data/queue", "another service's", exactly(2));
     assert_eq!(reports.of("default/elsewhere"), None);
     proxy.wait_for_stat("burst_report_ok_total", |sent| sent >= 2);
-    nobody_refused_a_report(&proxy);
+    check_no_report_refused(&proxy);
 }
 
-/// Sees that no report failed. One that took longer than the two seconds it has is no fault of the proxies': the machine
-/// had other things to do.
+/// Checks that no report was refused. A report may still miss its two-second timeout on a busy machine.
 #[track_caller]
-fn nobody_refused_a_report(proxy: &Proxy) {
-    // A line comes before its count.
+fn check_no_report_refused(proxy: &Proxy) {
+    // The log line is written before the counter is updated.
     let failed = proxy.stat("burst_report_failed_total");
-    let told = proxy.log_lines(UNREPORTED);
+    let lines = proxy.log_lines(UNREPORTED);
     let late = ReportFailure::Timeout.to_string();
-    assert!(told.iter().all(|line| line.ends_with(&late)), "{told:#?}");
-    assert!(failed == 0 || !told.is_empty(), "{failed} failed");
+    assert!(lines.iter().all(|line| line.ends_with(&late)), "{lines:#?}");
+    assert!(failed == 0 || !lines.is_empty(), "{failed} failed");
 }
 
 fn a_service_without_hosts_has_its_requests_counted_as_rejected(version: Version) {
@@ -123,7 +122,7 @@ fn counts_survive_a_new_configuration(version: Version) {
     let (proxy, mut old, reports) = start(version, &backend, Module::Full);
     serve(&mut old, 5, WEB);
     reports.wait_for("default/ngsa-svc-1", "the old one's", |count| count.requests == 10);
-    let mut renamed = telling();
+    let mut renamed = reporting();
     renamed["header"] = json!({"name": "x-new"});
     proxy.replace_listeners(&[Plugin::new("main", renamed.clone()), Plugin::new("more", renamed)]);
     let mut new = proxy.client("more");
@@ -133,7 +132,7 @@ fn counts_survive_a_new_configuration(version: Version) {
     });
 }
 
-/// Than are asked while a worker is rebuilt.
+/// More requests than are sent while a worker restarts.
 const MANY_MORE: usize = 300;
 
 fn a_worker_that_trapped_counts_again_after_its_restart(version: Version) {
@@ -165,12 +164,12 @@ fn a_worker_that_trapped_counts_again_after_its_restart(version: Version) {
 
 fn the_hub_accepts_reports_over_mutual_tls_and_drops_those_of_a_proxy_that_is_gone(version: Version) {
     let (backend, identity) = (Backend::sample(), TlsIdentity::new("burst-hub"));
-    // Only the report of the proxy that is gone is late.
-    let unhurried = |mut keys: Value| {
+    // A long interval, so that only the report of the stopped proxy is late.
+    let with_long_interval = |mut keys: Value| {
         keys["requests"]["report_interval"] = "3s".into();
         keys
     };
-    let accepting = unhurried(counting(json!({"accept": {"filter_chain": "reports"}})));
+    let accepting = with_long_interval(counting(json!({"accept": {"filter_chain": "reports"}})));
     let hub = Proxy::of(version)
         .plugin(Plugin::new("main", accepting.clone()))
         .plugin(
@@ -182,7 +181,7 @@ fn the_hub_accepts_reports_over_mutual_tls_and_drops_those_of_a_proxy_that_is_go
     let gateway = || {
         let to_hub = identity.over(cluster("hub", hub.envoy.listener("hub").port()));
         Proxy::of(version)
-            .listener("main", unhurried(telling()))
+            .listener("main", with_long_interval(reporting()))
             .cluster(to_hub)
             .start(&backend)
     };
@@ -193,7 +192,7 @@ fn the_hub_accepts_reports_over_mutual_tls_and_drops_those_of_a_proxy_that_is_go
     hub.wait_for_stat("burst_hub_proxies", |proxies| proxies == 2);
     assert_eq!(hub.wait_for_stat("burst_hub_report_late_total", |late| late > 0), 1);
     assert_eq!(hub.stat("burst_hub_report_refused_total"), 0);
-    nobody_refused_a_report(&one);
+    check_no_report_refused(&one);
 }
 
 fn the_metrics_apis_of_the_hub_serve_the_sum_of_all_proxies(version: Version) {
@@ -212,12 +211,12 @@ fn the_metrics_apis_of_the_hub_serve_the_sum_of_all_proxies(version: Version) {
                 .mutual_tls(&identity),
         )
         .start(&backend);
-    let mut telling = counting(window);
-    telling["requests"]["hub"] = json!({"cluster": "hub"});
+    let mut reporting = counting(window);
+    reporting["requests"]["hub"] = json!({"cluster": "hub"});
     let gateway = || {
         let to_hub = identity.over(cluster("hub", hub.envoy.listener("hub").port()));
         Proxy::of(version)
-            .listener("main", telling.clone())
+            .listener("main", reporting.clone())
             .cluster(to_hub)
             .start(&backend)
     };
@@ -230,13 +229,13 @@ fn the_metrics_apis_of_the_hub_serve_the_sum_of_all_proxies(version: Version) {
     for gateway in [&one, &two] {
         serve(&mut gateway.client("main"), 20, WEB);
     }
-    // 80 requests over 40 s; a window may be longer by a step and a late tick.
+    // 80 requests in 40 s. A window may be longer by a step and a late tick.
     apis.wait(&question, "the requests of both", |answer| {
         milli(&answer.body).is_some_and(|rate| (80_000 / 60..=80_000 / 40).contains(&rate))
     });
 }
 
-/// The thousandths of the one value in an answer.
+/// The only value in an answer, in thousandths.
 fn milli(body: &str) -> Option<u64> {
     let answer: Value = serde_json::from_str(body).ok()?;
     let value = answer["items"][0]["value"].as_str()?;
@@ -273,7 +272,7 @@ fn reports_are_accepted_on_no_other_filter_chain(version: Version) {
     assert_eq!(hub.stat("burst_hub_report_taken_total"), 0);
 }
 
-/// More than Envoy's 60 KiB of headers, at some 60 bytes a Service.
+/// More than Envoy's limit of 60 KiB of headers, at some 60 bytes a Service.
 const MANY: usize = 1_500;
 
 fn a_report_of_many_services_needs_a_hub_that_allows_its_size(version: Version) {
@@ -282,7 +281,7 @@ fn a_report_of_many_services_needs_a_hub_that_allows_its_size(version: Version) 
         .map(|n| format!("service-{n:04}.a-namespace-with-quite-a-long-name"))
         .collect();
     let gateway = |hub_port| {
-        let setup = Proxy::of(version).workers(1).listener("main", telling());
+        let setup = Proxy::of(version).workers(1).listener("main", reporting());
         let setup = setup.cluster(cluster("hub", hub_port));
         let without_hosts = |name: &String| json!({"name": name, "load_assignment": {"cluster_name": name}});
         let proxy = many
@@ -305,13 +304,13 @@ fn a_report_of_many_services_needs_a_hub_that_allows_its_size(version: Version) 
         .plugin(Plugin::new("hub", narrow).filter_chain("reports"))
         .start(&backend);
     let refused = gateway(hub.envoy.listener("hub").port());
-    let words = ReportFailure::TooLarge.to_string();
-    wait::until(PATIENCE, &words, || !refused.log_lines(&words).is_empty());
+    let reason = ReportFailure::TooLarge.to_string();
+    wait::until(PATIENCE, &reason, || !refused.log_lines(&reason).is_empty());
     let failed = refused.stat("burst_report_failed_total");
     refused.wait_for_stat("burst_report_failed_total", |now| now >= failed + 2);
-    // Who is busy may answer a report too late, and then the words before are told again; but no thread repeats itself.
-    let told = refused.log_lines(UNREPORTED);
+    // A busy hub may answer too late, and then the log shows the earlier reason again. But no thread repeats a line.
+    let lines = refused.log_lines(UNREPORTED);
     let untimed = |line: &String| line.split_once(']').map(|(_, rest)| rest.to_owned());
-    let repeated = told.windows(2).any(|two| untimed(&two[0]) == untimed(&two[1]));
-    assert!(!repeated, "{told:#?}");
+    let repeated = lines.windows(2).any(|two| untimed(&two[0]) == untimed(&two[1]));
+    assert!(!repeated, "{lines:#?}");
 }

@@ -44,7 +44,7 @@ fn a_hot_restart_breaks_no_request_and_the_new_process_reads_the_cluster_itself(
     wait::until(PATIENCE, "the new one reads on", || asked() > before + 1);
 }
 
-/// Whether the process has ended; as a child that was not waited for it is a zombie.
+/// Whether the process has ended. It is a zombie as long as the test has not waited for it.
 fn has_ended(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(')')

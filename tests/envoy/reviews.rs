@@ -1,4 +1,4 @@
-//! The API server decides whether a user may read a metric, and clients of the proxy come and go.
+//! The API server decides whether a user may read a metric, while clients of the proxy come and go.
 
 use std::time::{Duration, Instant};
 
@@ -24,13 +24,13 @@ const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
 const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom";
 const OTHER: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue_length";
 
-/// Nobody answers in that time on purpose.
+/// For reviews that are never answered.
 const SHORT: &str = "1s";
-/// Whoever is asked answers in that time, on a machine with much else to do.
+/// For reviews that are answered, on a busy machine.
 const LONG: &str = "60s";
 
-/// How long a worker knows what it was answered.
-const KEPT: Duration = Duration::from_secs(10);
+/// How long a worker caches a review.
+const CACHE_TIME: Duration = Duration::from_secs(10);
 
 fn keys(request_timeout: &str, more: &Value) -> Value {
     let mut apis = json!({
@@ -58,7 +58,7 @@ fn by(user: &'static str) -> Request {
 }
 
 /// External metrics of the namespace `default`.
-fn may_read() -> Vec<Rule> {
+fn read_rules() -> Vec<Rule> {
     vec![Rule {
         api_groups: vec!["external.metrics.k8s.io".into()],
         resources: vec!["burst_headroom".into()],
@@ -67,7 +67,7 @@ fn may_read() -> Vec<Rule> {
     }]
 }
 
-fn asked(backend: &Backend) -> usize {
+fn review_count(backend: &Backend) -> usize {
     backend.api.requests.count(|seen| seen.resource == REVIEWS)
 }
 
@@ -77,11 +77,11 @@ fn is_ok(answer: &Answer) -> bool {
 
 fn the_api_server_decides_whether_a_user_gets_an_answer(version: Version) {
     let backend = Backend::sample();
-    backend.api.access.set_rules("alice", may_read());
+    backend.api.access.set_rules("alice", read_rules());
     backend.api.access.set_rules("bob", vec![]);
     let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
-    // Its own checks need no review; a review from before the first value would have expired by then.
+    // These users need no review. A review sent before the first value has expired by then.
     let master = by("root").header("x-remote-group", "system:masters");
     apis.wait(&master, "a value", is_ok);
     let begun = Instant::now();
@@ -93,21 +93,21 @@ fn the_api_server_decides_whether_a_user_gets_an_answer(version: Version) {
     );
     let words = r#"burst_headroom.external.metrics.k8s.io is forbidden: User \"bob\" cannot list"#;
     assert!(refused.body.contains(words), "{}", refused.body);
-    let before = asked(&backend);
+    let before = review_count(&backend);
     for _ in 0..20 {
         assert!(apis.ask_each(&by("alice")).iter().all(is_ok));
     }
-    // Not all of them have taken up the latest look at the cluster yet; so their answers need not be the same.
+    // Some workers may not have the latest snapshot yet, so their answers may differ.
     let of_workers = apis.ask_each(&master);
     assert!(of_workers.iter().all(is_ok));
-    // On a machine with much else to do, what was known may have to be asked again by now.
-    let forgotten = begun.elapsed().as_secs() / KEPT.as_secs();
-    let again = (asked(&backend) - before) as u64;
+    // On a busy machine, some cached reviews may have expired.
+    let expired = begun.elapsed().as_secs() / CACHE_TIME.as_secs();
+    let again = (review_count(&backend) - before) as u64;
     assert!(
-        again <= forgotten * of_workers.len() as u64,
-        "asked again {again} times, and forgotten {forgotten} times"
+        again <= expired * of_workers.len() as u64,
+        "reviewed again {again} times, and expired {expired} times"
     );
-    // What was allowed is not for ever.
+    // A review that allowed access expires.
     backend.api.access.set_rules("alice", vec![]);
     apis.wait(&by("alice"), "a refusal", |answer| answer.status == 403);
 }
@@ -115,7 +115,7 @@ fn the_api_server_decides_whether_a_user_gets_an_answer(version: Version) {
 fn each_group_header_is_one_group_of_the_review(version: Version) {
     let backend = Backend::sample();
     backend.api.access.set_rules("carol", vec![]);
-    backend.api.access.set_rules("a,b", may_read());
+    backend.api.access.set_rules("a,b", read_rules());
     let proxy = start(version, &backend, LONG, &json!({}));
     let mut apis = proxy.client("apis");
     apis.wait(&by("carol").header("x-remote-group", "a,b"), "a value", is_ok);
@@ -168,7 +168,7 @@ fn concurrent_requests_of_one_user_share_one_review_per_thread(version: Version)
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     let workers = apis.ask_each(&by("alice")).len();
-    let before = asked(&backend);
+    let before = review_count(&backend);
     backend.api.faults.inject(REVIEWS, Fault::Hang);
     let mut waiting: Vec<_> = (0..20)
         .map(|_| Connection::open(proxy.envoy.listener("apis")).expect("a connection"))
@@ -180,14 +180,14 @@ fn concurrent_requests_of_one_user_share_one_review_per_thread(version: Version)
         proxy.envoy.stat("http.apis.downstream_rq_active") == Some(20)
     });
     wait::until(PATIENCE, "a question of each worker", || {
-        asked(&backend) - before >= workers
+        review_count(&backend) - before >= workers
     });
-    // The unanswered review fails now, for all requests that wait.
+    // The pending review fails now, for all requests that wait for it.
     backend.refuse_connections();
     for mut connection in waiting {
         assert_eq!(connection.answer().expect("an answer").status, 500);
     }
-    assert_eq!(asked(&backend) - before, workers);
+    assert_eq!(review_count(&backend) - before, workers);
 }
 
 fn a_client_that_disconnects_affects_no_other_client(version: Version) {
@@ -196,13 +196,13 @@ fn a_client_that_disconnects_affects_no_other_client(version: Version) {
     let mut apis = proxy.client("apis");
     apis.wait(&by("alice"), "a value", is_ok);
     backend.api.faults.inject(REVIEWS, Fault::Hang);
-    let before = asked(&backend);
+    let before = review_count(&backend);
     let connections = [(); 20].map(|()| {
         let mut connection = Connection::open(proxy.envoy.listener("apis")).expect("a connection");
         connection.send(&by("erin")).expect("a request");
         connection
     });
-    wait::until(PATIENCE, "a question", || asked(&backend) > before);
+    wait::until(PATIENCE, "a question", || review_count(&backend) > before);
     drop(connections);
     backend.api.faults.clear();
     apis.wait(&by("erin"), "a value", is_ok);
@@ -229,7 +229,7 @@ fn requests_for_another_adapters_metrics_follow_the_route(version: Version) {
         (200, "hello\n", None)
     );
     assert_eq!(apis.ask(&theirs("bob")).status, 403);
-    // The upstream answers `hello` to who asks what it has.
+    // The upstream, as the other adapter, answers `hello` to discovery.
     let list = Request::get("/apis/external.metrics.k8s.io/v1beta1").through(NGSA_1_CLUSTER);
     let listed = apis.ask(&list.header("x-remote-user", "alice"));
     assert!(

@@ -1,4 +1,4 @@
-//! An incomplete role: the filter serves what it may read, and names the rest.
+//! An incomplete role: the filter serves what it may read, and logs what is missing.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use burst_testkit::{
 };
 use serde_json::json;
 
-/// A longer time without an answer means that the machine, or the proxy on it, stood still.
+/// If there is no answer for this long, the machine or the proxy stood still.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 on_each_envoy!(
@@ -22,7 +22,7 @@ const NGSA_2: &str = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-lo
 const QUEUE: &str = "service=data/queue, current-load=6, target-load=7, max-load=9";
 const ALL: [&str; 4] = ["horizontalpodautoscalers", "services", "deployments", "statefulsets"];
 
-/// Lets everybody read these resources, there or everywhere, and nothing else.
+/// Lets every user read these resources, in one namespace or in all, and nothing else.
 fn rule(resources: &[&str], namespace: Option<&str>) -> Rule {
     Rule {
         api_groups: vec!["*".into()],
@@ -76,7 +76,7 @@ fn a_refused_kind_is_excluded_once_it_is_too_old_and_the_others_stay_current(ver
         "for a while"
     );
     main.wait_for_header(&Request::to("queue.data"), None);
-    // The leader excludes the kind two seconds before it would make the snapshot stale, if it gets to run then.
+    // The leader excludes the kind two seconds before the snapshot would be stale, if it gets to run then.
     if traffic.longest_gap() < STANDSTILL {
         assert_eq!(proxy.stat("burst_header_absent_stale_total"), 0);
         assert_eq!(traffic.count(|answer| answer.header("x-burst").is_none()), 0);

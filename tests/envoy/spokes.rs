@@ -15,7 +15,7 @@ on_each_envoy!(
     a_spoke_reads_and_reports_through_one_mutual_tls_cluster,
 );
 
-/// The filter as a spoke, with these keys more. What [`Plugin::new`] sets beside them is a hub's affair.
+/// The filter as a spoke, with additional keys. Drops the keys of [`Plugin::new`] that only a hub needs.
 fn spoke(more: Value) -> Plugin {
     let mut keys = json!({
         "source": "hub",
@@ -44,7 +44,7 @@ fn a_spoke_serves_the_answers_of_its_hub_and_reads_nothing_else(version: Version
         .start(&elsewhere);
     let mut of_spoke = proxy.client("main");
     of_spoke.wait_for_header(&ngsa_1(), Some(NGSA_1));
-    // The spoke has asked one of the hub's workers; the other may be a tick behind.
+    // The spoke has read one of the hub's workers; the other may be a tick behind.
     of_hub.wait_for_header(&ngsa_1(), Some(NGSA_1));
     let services = Request::get("/burstmetrics/services");
     let bulk = |client: &mut Client| {
@@ -83,7 +83,8 @@ fn the_last_snapshot_of_a_lost_hub_is_served_until_it_is_too_old(version: Versio
     };
     let first = hub();
     let proxy = Proxy::of(version)
-        // A window of the hub, and a tick each of its worker, the spoke's leader and the spoke's workers, are six seconds.
+        // A watch of the hub, and a tick each of its worker, of the spoke's leader and of the spoke's workers, take six
+        // seconds.
         .plugin(spoke(json!({"max_staleness": "10s"})).module(Module::HeaderOnly))
         .cluster(cluster("hub", port))
         .start(&backend);
@@ -134,7 +135,7 @@ fn a_spoke_of_a_hub_that_stopped_reading_is_stale_by_its_own_limit(version: Vers
         Some(&*stale),
         "though the hub answers"
     );
-    // Each by its own age, which may be a second more by then.
+    // Each worker reports its own age, which may be a second more by then.
     for words in of_spoke.ask_each(&Request::get("/burstmetrics/services")) {
         assert_eq!(words.status, 503);
         let begins = "too stale: the Kubernetes API was last read by the hub ";

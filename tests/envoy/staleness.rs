@@ -11,14 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 on_each_envoy!(
-    values_are_served_until_they_are_stale_and_then_as_on_stale_says,
+    values_are_served_until_they_are_stale_and_then_follow_on_stale,
     after_an_outage_all_services_return_together_and_soon,
 );
 
-/// An API server that is back is noticed within 10 s; then all lists answer, and each thread has to look.
+/// The filter notices a restored API server within 10 s. Then all lists are answered, and each thread needs a tick.
 const SOON: Duration = Duration::from_secs(14);
 
-fn values_are_served_until_they_are_stale_and_then_as_on_stale_says(version: Version) {
+fn values_are_served_until_they_are_stale_and_then_follow_on_stale(version: Version) {
     let mut backend = Backend::sample();
     let keys = |on_stale| listing(json!({"max_staleness": "6s", "on_stale": on_stale}));
     let proxy = Proxy::of(version)
@@ -41,7 +41,7 @@ fn values_are_served_until_they_are_stale_and_then_as_on_stale_says(version: Ver
     proxy.wait_for_stat("burst_header_absent_stale_total", |count| count > 0);
     for path in ["/burstmetrics/services", "/burstmetrics/services/default/ngsa-svc-1"] {
         let request = Request::get(path);
-        // Each listener finds it out with a tick of its own.
+        // Each listener notices it with its own tick.
         keep.wait(&request, "an age", |answer| answer.status != 200);
         for answer in keep.ask_each(&request) {
             assert_eq!(
@@ -71,8 +71,8 @@ fn values_are_served_until_they_are_stale_and_then_as_on_stale_says(version: Ver
     });
 }
 
-/// Asks in turn, as long as that; each answer is all that there is, or 503 where that may be.
-fn ask_for(lasts: Duration, clients: &mut [(Client, String)], may_be_503: impl Fn(Duration) -> bool) {
+/// Sends requests to the clients in turn for this long. Each answer has all services, or is a 503 where one is allowed.
+fn check_answers(lasts: Duration, clients: &mut [(Client, String)], may_be_503: impl Fn(Duration) -> bool) {
     let begun = Instant::now();
     while begun.elapsed() < lasts {
         for (client, whole) in &mut *clients {
@@ -100,15 +100,15 @@ fn after_an_outage_all_services_return_together_and_soon(version: Version) {
         let whole = client.ask(&request).body;
         (client, whole)
     });
-    // By then the backoff is longer than `max_staleness`, and the lists return in random order.
+    // By then the backoff is longer than `max_staleness`, and the lists recover in random order.
     for outage in [20, 33] {
         backend.refuse_connections();
-        ask_for(Duration::from_secs(outage), &mut clients, |_| true);
+        check_answers(Duration::from_secs(outage), &mut clients, |_| true);
         for (client, _) in &mut clients {
             let answers = client.ask_each(&Request::get("/burstmetrics/services"));
             assert!(answers.iter().all(|answer| answer.status == 503), "{answers:?}");
         }
         backend.accept_connections();
-        ask_for(SOON * 2, &mut clients, |after| after < SOON);
+        check_answers(SOON * 2, &mut clients, |after| after < SOON);
     }
 }

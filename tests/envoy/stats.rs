@@ -1,4 +1,4 @@
-//! The filter's stats in Envoy, under the names of docs/stats.md.
+//! The filter's stats in Envoy, by the names in docs/stats.md.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn prometheus_shows_the_documented_stats_and_no_others(version: Version) {
     let (proxy, mut main) = Proxy::start(version, &backend, json!({}));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let metrics = proxy.envoy.admin("/stats/prometheus").body;
-    // A histogram has many lines of samples, and one of its type like the others.
+    // A histogram has many lines of samples, but one line with its type, like all stats.
     let types = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let shown: BTreeSet<_> = types
         .filter(|line| line.starts_with("burst_"))

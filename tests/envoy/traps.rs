@@ -1,4 +1,4 @@
-//! A VM that traps: on a request in a worker, or on an object in the leader.
+//! A trap: on a request in a worker, or on an object in the leader.
 
 use burst_lab::cluster::HPAS;
 use burst_testkit::{
@@ -15,7 +15,7 @@ on_each_envoy!(
     a_leader_that_traps_on_a_watched_object_is_replaced_and_the_object_is_excluded,
 );
 
-/// What the host writes when a module traps.
+/// The host's log line for a trap.
 const TRAP: &str = "Uncaught RuntimeError: unreachable";
 
 fn a_worker_that_trapped_serves_again_after_its_restart(version: Version) {
@@ -41,7 +41,7 @@ fn a_leader_that_traps_on_an_object_is_replaced_and_the_object_is_excluded(versi
     trapped(version, listing(json!({})));
 }
 
-/// The window is asked for again from the same version, and brings the same bytes.
+/// The successor requests the same watch from the same resource version, and gets the same bytes.
 fn a_leader_that_traps_on_a_watched_object_is_replaced_and_the_object_is_excluded(version: Version) {
     trapped(version, json!({}));
 }

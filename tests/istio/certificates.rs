@@ -9,7 +9,7 @@ use burst_testkit::{self as kit, Credential};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Who signs them. The files live as long as it does.
+/// A certificate authority. Its files exist as long as it does.
 pub(crate) struct Authority {
     folder: TempDir,
     issuer: kit::Authority,
@@ -30,12 +30,12 @@ impl Authority {
         authority
     }
 
-    /// Its own certificate.
+    /// The authority's own certificate.
     pub(crate) fn root(&self) -> PathBuf {
         self.path("root.crt")
     }
 
-    /// Certifies the workloads with that ServiceAccount.
+    /// Issues a certificate for the workloads with that ServiceAccount.
     pub(crate) fn certify(&self, namespace: &str, account: &str) -> Identity {
         let name = format!("spiffe://cluster.local/ns/{namespace}/sa/{account}");
         let Credential { certificate, key } = self.issuer.peer(account, &name);
@@ -48,11 +48,11 @@ impl Authority {
         }
     }
 
-    /// What an Envoy's transport socket has to know to speak mutual TLS as that workload.
+    /// The configuration of an Envoy transport socket that speaks mutual TLS as that workload.
     pub(crate) fn tls(&self, Identity { chain, key }: &Identity, protocol: &str) -> Value {
         json!({
             "alpn_protocols": [protocol],
-            // A waypoint takes nothing less.
+            // A waypoint accepts no lower version.
             "tls_params": {"tls_maximum_protocol_version": "TLSv1_3"},
             "tls_certificates": [{"certificate_chain": {"filename": chain}, "private_key": {"filename": key}}],
             "validation_context": {"trusted_ca": {"filename": self.root()}},

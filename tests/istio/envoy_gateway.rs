@@ -1,5 +1,5 @@
-//! What Envoy Gateway's configuration says of Services, in a real Envoy: one cluster for a route rule, and the Service in
-//! the metadata of each locality.
+//! Services in Envoy Gateway's configuration, in a real Envoy: one cluster for a route rule, and the Service in the
+//! metadata of each locality.
 //! <https://gateway.envoyproxy.io/docs/tasks/observability/gateway-api-metadata>
 
 use burst_testkit::{ControlPlane, Envoy, Istiod, Version, port, wasm};
@@ -16,7 +16,7 @@ const CLUSTER: &str = "httproute/shop/front/rule/0";
 #[test]
 fn the_header_names_the_service_whose_endpoint_answered() {
     let cluster = ControlPlane::start();
-    // The shop's objects are Istio's in part.
+    // Some of the shop's objects are of Istio's kinds.
     Istiod::create_crds(&cluster);
     let programs = shop::start();
     shop::create(&cluster, &programs);
@@ -42,7 +42,7 @@ fn the_header_names_the_service_whose_endpoint_answered() {
     }
 }
 
-/// The cluster that ships, as it is without Istio.
+/// The shipped cluster, as it is without Istio.
 fn kube_api(cluster: &ControlPlane, pod: &Pod) -> Value {
     let set = shipped::set(cluster, "base");
     let filter = set.iter().find(|object| object["kind"] == "EnvoyFilter");

@@ -1,4 +1,4 @@
-//! Every set is accepted as it ships, and every form of the gateway set has the same effect.
+//! The API server accepts every set as it ships, and every form of the gateway set has the same effect.
 
 use std::{env, os::unix::fs::symlink, process::Command};
 
@@ -6,13 +6,13 @@ use burst_testkit::{ControlPlane, Istiod, Part, Version, repository, wasm};
 use serde_json::Value;
 
 use crate::{
-    gateway::{INTERNAL, PUBLIC, policies_are_asked_before_the_filter_answers},
+    gateway::{INTERNAL, PUBLIC, policies_apply_before_the_filter_answers},
     mesh::{Mesh, SOME},
     routes, shipped,
     shop::{API, WEB},
 };
 
-/// The sets, each with the kind and name of every object in it.
+/// The sets, with the kind and name of each object.
 const SETS: [(&str, &[&str]); 11] = [
     (".", &GATEWAY),
     ("gateway", &GATEWAY),
@@ -86,7 +86,7 @@ const METRICS_APIS: [&str; 23] = [
     "ClusterRoleBinding burst-metrics-policies",
 ];
 
-/// The same, where the gateway may ask about others.
+/// The same set, for a gateway that may send SubjectAccessReviews.
 const REVIEWED: [&str; 24] = {
     let mut objects = ["ClusterRoleBinding burst-metrics-review"; 24];
     objects
@@ -180,7 +180,7 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         ingress.wait_for_header(PUBLIC, "/", Some(WEB));
         ingress.wait_for_header(PUBLIC, "/api", Some(API));
-        policies_are_asked_before_the_filter_answers(&mesh, &ingress);
+        policies_apply_before_the_filter_answers(&mesh, &ingress);
         let single = ingress.get(INTERNAL, "/burstmetrics/services/shop/api").unwrap();
         assert_eq!((single.status, single.body.as_str()), (200, API), "{form}");
         assert_eq!(

@@ -9,12 +9,12 @@ use crate::{
     shop::{API, WEB},
 };
 
-/// A host that the world knows.
+/// A public host.
 pub(crate) const PUBLIC: &str = "shop.example.com";
-/// A name of the gateway in the cluster.
+/// A name of the gateway inside the cluster.
 pub(crate) const INTERNAL: &str = "istio-ingressgateway.istio-system";
 
-/// Is part of the sets of a gateway, and lets the test in.
+/// Part of the gateway sets. It lets the test in.
 const POLICY: &str = include_str!("../../istio/lock/policy.yaml");
 
 #[test]
@@ -30,8 +30,8 @@ fn the_default_set_does_what_its_readme_says() {
     let _ = shipped::apply(&mesh.cluster, "gateway", &module, &pod);
     every_route_has_the_header_of_its_service(&ingress);
     endpoints_answer_for_the_names_in_the_cluster(&ingress);
-    policies_are_asked_before_the_filter_answers(&mesh, &ingress);
-    a_bad_configuration_leaves_the_one_before_at_work(&mesh, &ingress);
+    policies_apply_before_the_filter_answers(&mesh, &ingress);
+    a_bad_configuration_leaves_the_previous_one_active(&mesh, &ingress);
 
     change(&mesh, "patch", r#"{"spec":{"pluginConfig":{"target_percent":40}}}"#);
     let halved = WEB.replace("target-load=4", "target-load=2");
@@ -61,8 +61,8 @@ fn endpoints_answer_for_the_names_in_the_cluster(ingress: &Ingress) {
     assert_eq!(public.body, "web-v1", "the path is the upstream's own");
 }
 
-/// The policy of the set is there, and refuses who comes from no network of it. Leaves it as it ships.
-pub(crate) fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) {
+/// Checks that the set's policy exists and refuses clients outside its networks. Restores the shipped policy.
+pub(crate) fn policies_apply_before_the_filter_answers(mesh: &Mesh, ingress: &Ingress) {
     let wait_for = |status| {
         ingress.wait_for_every(INTERNAL, "/burstmetrics/services", "the policy", |answer| {
             answer.status == status
@@ -91,14 +91,14 @@ pub(crate) fn policies_are_asked_before_the_filter_answers(mesh: &Mesh, ingress:
     wait_for(200);
 }
 
-fn a_bad_configuration_leaves_the_one_before_at_work(mesh: &Mesh, ingress: &Ingress) {
+fn a_bad_configuration_leaves_the_previous_one_active(mesh: &Mesh, ingress: &Ingress) {
     change(mesh, "patch", r#"{"spec":{"pluginConfig":{"target_percent":400}}}"#);
     let refusal = "the configuration is refused: target_percent: 400 is not between 1 and 100";
     ingress.envoy.wait_for_log(SOON, refusal);
     assert_eq!(ingress.get(PUBLIC, "/").unwrap().header("x-burst"), Some(WEB));
 }
 
-/// `kubectl VERB` of the plugin, with that patch.
+/// Runs `kubectl VERB` on the plugin, with that patch.
 pub(crate) fn change(mesh: &Mesh, verb: &str, patch: &str) {
     let plugin = [verb, "wasmplugin", "burst-metrics", "--namespace=istio-system"];
     let patch = ["--type=merge", "--patch", patch];

@@ -1,5 +1,5 @@
-//! The neighbours of a waypoint on its node, played by one Envoy: the agent that gives it its certificate, and the
-//! ztunnel that brings it requests through Istio's tunnel, HTTP/2 CONNECT over mutual TLS.
+//! The neighbours of a waypoint on its node, both run by one Envoy. The agent provides the waypoint's certificate, and
+//! the ztunnel sends it requests through Istio's tunnel, HTTP/2 CONNECT over mutual TLS.
 //! <https://istio.io/latest/docs/ambient/architecture/hbone/>
 
 use burst_testkit::{Envoy, Version};
@@ -16,13 +16,13 @@ const FILTERS: &str = "type.googleapis.com/envoy.extensions.filters";
 /// The agent and the ztunnel.
 pub(crate) struct Neighbours {
     envoy: Envoy,
-    // The files of the certificates live as long as it does.
+    // The certificate files exist as long as the authority does.
     _authority: Authority,
 }
 
 impl Neighbours {
-    /// Starts them for a waypoint of that namespace and name that will listen on that port. All that the ztunnel gets
-    /// was on its way to `destination`, the address of a Service.
+    /// Starts them for a waypoint of that namespace and name that will listen on that port. All requests that the
+    /// ztunnel receives were sent to `destination`, the address of a Service.
     pub(crate) fn start(namespace: &str, waypoint: &str, port: u16, destination: &str) -> Self {
         let authority = Authority::new();
         let own = authority.certify(namespace, waypoint);
@@ -42,18 +42,18 @@ impl Neighbours {
         }
     }
 
-    /// Where the agent answers.
+    /// The port of the agent.
     pub(crate) fn agent(&self) -> u16 {
         self.envoy.listener("agent").port()
     }
 
-    /// Where the ztunnel takes requests.
+    /// The URL where the ztunnel accepts requests.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.envoy.listener("tunnel"))
     }
 }
 
-/// Makes gRPC of the answers.
+/// A listener that turns the agent's answers into gRPC.
 fn agent() -> Value {
     let route = json!({"match": {"prefix": "/"}, "route": {"cluster": "answers", "timeout": "0s"}});
     let manager = json!({
@@ -92,7 +92,7 @@ fn cluster(name: &str, port: u16) -> Value {
     })
 }
 
-/// HTTP/2 over TLS.
+/// Adds HTTP/2 over TLS.
 fn encrypted(mut cluster: Value, tls: &Value) -> Value {
     let http2 = json!({
         "@type": format!("type.googleapis.com/{HTTP_OPTIONS}"),

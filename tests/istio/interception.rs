@@ -1,4 +1,4 @@
-//! The sidecar sets where the proxy takes all of a pod's traffic, as in a cluster.
+//! The sidecar sets with a proxy that intercepts all traffic of a pod, as in a cluster.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -55,7 +55,7 @@ fn an_intercepting_sidecar_sends_the_header_of_the_service_of_its_port() {
     }
 }
 
-/// What comes to the sidecar of a request that was on its way to the program.
+/// Sends the sidecar a request whose original destination is the program.
 fn ask(sidecar: SocketAddr, program: SocketAddr) -> Result<String, String> {
     let (address, port) = (program.ip(), program.port());
     let request = format!(
@@ -66,7 +66,7 @@ fn ask(sidecar: SocketAddr, program: SocketAddr) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// No packet filter redirects the test's traffic; the PROXY protocol tells the sidecar where it was going instead.
+/// Nothing redirects the test's traffic, so the PROXY protocol tells the sidecar the original destination.
 const ORIGINAL_DESTINATION: &str = "
 apiVersion: networking.istio.io/v1alpha3
 kind: EnvoyFilter
@@ -83,5 +83,5 @@ spec:
           '@type': type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol
 ";
 
-/// The address by which istiod knows the pod. The programs have another.
+/// The pod's address in istiod. The programs have other addresses.
 const POD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

@@ -1,7 +1,7 @@
-//! The sets of `istio/` on a real mesh: kubectl applies them to a real API server, a real istiod turns them into xDS,
-//! and a real Envoy that introduces itself as a gateway or a sidecar runs them.
+//! The sets of `istio/` in a real mesh: kubectl applies them to a real API server, a real istiod turns them into xDS,
+//! and a real Envoy runs them, which identifies itself as a gateway or a sidecar.
 //!
-//! What a set is told otherwise than it ships stands in `shipped.rs`: where the module, the API server and the token are.
+//! `shipped.rs` changes only the location of the module, the API server and the token.
 
 mod certificates;
 mod hbone;

@@ -1,4 +1,4 @@
-//! A mesh: a control plane, istiod, the shop, and proxies in front of it.
+//! A mesh: a control plane, istiod, the shop, and the proxies in front of it.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -14,16 +14,17 @@ use serde_json::json;
 
 use crate::{shipped::Pod, shop};
 
-/// From an object to its effect in a proxy: istiod waits 100 ms for more, and a first module is compiled.
+/// The time from an object to its effect in a proxy. istiod waits 100 ms for further changes, and the proxy compiles
+/// the first module.
 pub(crate) const SOON: Duration = Duration::from_secs(120);
 
-/// Several requests at once, each after the answer to the one before.
+/// Concurrent clients. Each sends its next request after it has an answer.
 const CLIENTS: usize = 3;
 
-/// Enough requests that each client sends some to each worker.
+/// Enough requests that each client reaches each worker.
 pub(crate) const SOME: usize = 100;
 
-/// The address by which istiod knows the gateway's pod. The shop's programs have another.
+/// The address of the gateway's pod in istiod. The shop's programs have other addresses.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
 
 /// A running mesh.
@@ -39,12 +40,12 @@ impl Mesh {
         Self::start_with(&[])
     }
 
-    /// One whose istiod has these environment variables more.
+    /// A mesh whose istiod has additional environment variables.
     pub(crate) fn start_with(environment: &[(&str, &str)]) -> Self {
         Self::on(ControlPlane::start(), environment)
     }
 
-    /// The same on that control plane.
+    /// The same, with that control plane.
     pub(crate) fn on(cluster: ControlPlane, environment: &[(&str, &str)]) -> Self {
         let istiod = Istiod::start_with(&cluster, environment);
         let programs = shop::start();
@@ -56,12 +57,12 @@ impl Mesh {
         }
     }
 
-    /// An ingress gateway as Istio's charts make it, with a `Gateway` for every host on a port of its own.
+    /// An ingress gateway as Istio's charts install it, with a `Gateway` for every host on its own port.
     pub(crate) fn ingress(&self, version: Version) -> Ingress {
         self.gateway(version, "ingressgateway", "istio-system", open_gateway)
     }
 
-    /// A gateway whose pod has that label `istio`, and what makes it listen on a port.
+    /// A gateway whose pod has that `istio` label, with the objects that open its port.
     pub(crate) fn gateway(
         &self,
         version: Version,
@@ -77,13 +78,13 @@ impl Mesh {
         Ingress { envoy, url }
     }
 
-    /// What the ingress gateway's pod has.
+    /// The files of the ingress gateway's pod.
     pub(crate) fn ingress_pod(&self) -> Pod {
         Pod::new(&self.cluster, "istio-ingressgateway", "istio-system")
     }
 }
 
-/// For every host, on the gateways with that label.
+/// A `Gateway` for every host, on the gateways with that label.
 pub(crate) fn open_gateway(label: &str, namespace: &str, port: u16) -> String {
     format!(
         "
@@ -97,7 +98,7 @@ spec:
     )
 }
 
-/// A proxy, and where it serves.
+/// A proxy and its port.
 #[derive(Debug)]
 pub(crate) struct Ingress {
     pub(crate) envoy: Envoy,
@@ -114,7 +115,7 @@ impl Ingress {
         address.expect("a URL of an address")
     }
 
-    /// Clients of `/` of a host, over new connections; every answer has to be 200.
+    /// Clients that request `/` of a host over new connections. Every answer must be a 200.
     pub(crate) fn traffic(&self, host: &str) -> TrafficBuilder {
         Traffic::to(self.address(), Request::get("/").host(host))
             .clients(CLIENTS)
@@ -128,15 +129,15 @@ impl Ingress {
         http::try_send("GET", &url, &[("host", host)]).map_err(|error| error.to_string())
     }
 
-    /// Waits until a path of a host is answered so.
+    /// Waits until the answer for a path of a host satisfies the condition.
     #[track_caller]
     pub(crate) fn wait_for(&self, host: &str, path: &str, what: &str, wanted: impl Fn(&Answer) -> bool) -> Answer {
         wait::for_ok(SOON, &format!("{host}{path}: {what}"), || {
-            self.asked(host, path, &wanted)
+            self.get_if(host, path, &wanted)
         })
     }
 
-    /// Waits until every worker answers so, and gives what the last of them said.
+    /// Waits until every worker's answer satisfies the condition, and returns the last answer.
     #[track_caller]
     pub(crate) fn wait_for_every(
         &self,
@@ -146,11 +147,11 @@ impl Ingress {
         wanted: impl Fn(&Answer) -> bool,
     ) -> Answer {
         wait::for_every_worker(SOON, &format!("{host}{path}: {what}"), || {
-            self.asked(host, path, &wanted)
+            self.get_if(host, path, &wanted)
         })
     }
 
-    fn asked(&self, host: &str, path: &str, wanted: &impl Fn(&Answer) -> bool) -> Result<Answer, String> {
+    fn get_if(&self, host: &str, path: &str, wanted: &impl Fn(&Answer) -> bool) -> Result<Answer, String> {
         let answer = self.get(host, path)?;
         if wanted(&answer) {
             Ok(answer)
@@ -159,7 +160,7 @@ impl Ingress {
         }
     }
 
-    /// Waits until responses of every worker have that header, or none.
+    /// Waits until the responses of every worker have that header, or have none.
     #[track_caller]
     pub(crate) fn wait_for_header(&self, host: &str, path: &str, value: Option<&str>) -> Answer {
         self.wait_for_every(host, path, &format!("x-burst is {value:?}"), |answer| {

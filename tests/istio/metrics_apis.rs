@@ -1,5 +1,5 @@
-//! The set `metrics-apis`: kube-apiserver's aggregator reaches an ingress gateway, whose listener, certificate and
-//! trusted authority come from istiod.
+//! The set `metrics-apis`: kube-apiserver's aggregator reaches an ingress gateway. The gateway's listener, certificate
+//! and trusted authority come from istiod.
 
 use std::{
     env, fs,
@@ -21,7 +21,7 @@ use crate::{
 
 const NAMESPACE: &str = "istio-system";
 
-/// What Istio's charts give the gateway's account beside what it has to have.
+/// The role that Istio's charts add to the gateway's account.
 const READS_SECRETS: &str = "
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -50,7 +50,7 @@ fn the_gateway_serves_the_metrics_apis_and_follows_the_api_servers_authority() {
     wait_until_available(&mesh, "True");
     ingress.wait_for_header(PUBLIC, "/", Some(WEB));
     wait_for_headroom(&mesh, "4");
-    nobody_else_says_who_a_user_is(&ingress);
+    other_listeners_remove_user_headers(&ingress);
 
     let next = Authority::new("next-front-proxy-ca");
     mesh.cluster.renew_front_proxy(&next, &[&next]);
@@ -60,7 +60,7 @@ fn the_gateway_serves_the_metrics_apis_and_follows_the_api_servers_authority() {
     wait_for_headroom(&mesh, "4");
 }
 
-/// An ingress gateway that istiod gives Secrets; its account is there.
+/// An ingress gateway that gets Secrets from istiod. Its account exists.
 fn gateway_that_shows_its_token(mesh: &Mesh) -> Ingress {
     let account = "istio-ingressgateway";
     mesh.cluster.apply(READS_SECRETS);
@@ -84,7 +84,7 @@ fn gateway_that_shows_its_token(mesh: &Mesh) -> Ingress {
     }
 }
 
-/// The scripts of the set, with the kubectl of the tests.
+/// Runs the set's scripts with the tests' kubectl.
 struct Shell {
     folder: TempDir,
 }
@@ -108,7 +108,7 @@ impl Shell {
     }
 }
 
-/// The kubeconfig of the account that the set makes for the copying, and that is all who copies has.
+/// The kubeconfig of the account that the set creates for the copy job. The job has no other credentials.
 fn copier(cluster: &ControlPlane, folder: &Path) -> PathBuf {
     let token = cluster.kubectl(&["create", "token", "burst-metrics-copy-ca", "--namespace", NAMESPACE]);
     let server = format!("https://127.0.0.1:{}", cluster.port());
@@ -125,7 +125,8 @@ fn copier(cluster: &ControlPlane, folder: &Path) -> PathBuf {
     path
 }
 
-/// Waits until the aggregator has found all of the APIs to be so. It looks when an APIService changes, and every 30 s.
+/// Waits until the aggregator reports this status for all of the APIs. It checks them when an APIService changes, and
+/// every 30 s.
 fn wait_until_available(mesh: &Mesh, status: &str) {
     let touched = format!("looked-for={status}");
     mesh.cluster
@@ -152,8 +153,8 @@ fn wait_for_headroom(mesh: &Mesh, value: &str) {
     });
 }
 
-/// What kube-apiserver publishes of itself, which those of the tests do not. A policy is enforced by a network plugin; here
-/// is only seen what it says.
+/// The EndpointSlices that a real kube-apiserver publishes about itself, which the API servers of the tests do not. No
+/// network plugin enforces the policy here; the test reads only its content.
 const API_SERVERS: &str = "
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -172,7 +173,7 @@ ports: [{name: https, port: 6443}]
 
 fn api_servers_pass_the_network_policy(cluster: &ControlPlane, shell: &Shell, copier: &Path) {
     cluster.apply(API_SERVERS);
-    // Run again, it replaces what it wrote.
+    // The second run replaces what the first one wrote.
     for _ in 0..2 {
         shell.run("network-policy.sh", copier);
     }
@@ -192,9 +193,9 @@ fn api_servers_pass_the_network_policy(cluster: &ControlPlane, shell: &Shell, co
     );
 }
 
-/// The programs of the shop do not say what they got, so that the header is removed is seen in the configuration; what
-/// the filter does, `tests/metrics` asks.
-fn nobody_else_says_who_a_user_is(ingress: &Ingress) {
+/// The shop's programs do not echo their request headers, so this test checks that the configuration removes the
+/// header. `tests/metrics` checks the effect.
+fn other_listeners_remove_user_headers(ingress: &Ingress) {
     let listeners = ingress.envoy.admin("/config_dump?resource=dynamic_listeners").body;
     let listeners: Value = serde_json::from_str(&listeners).expect("JSON");
     let listeners = listeners["configs"].as_array().expect("listeners");

@@ -1,4 +1,4 @@
-//! Hosts that are no Service of this cluster, in the clusters that a real istiod makes of them.
+//! Hosts that are not Services of this cluster, in the clusters that a real istiod makes of them.
 
 use burst_testkit::{Envoy, Version, wait, wasm};
 
@@ -41,7 +41,7 @@ fn a_host_maps_to_the_service_that_istio_names_and_other_hosts_are_counted_by_re
     }
 }
 
-/// How many responses had no header for that reason.
+/// The number of responses without a header for that reason.
 fn absent(envoy: &Envoy, reason: &str) -> u64 {
     envoy
         .stat(&format!("wasmcustom.burst_header_absent_{reason}_total"))

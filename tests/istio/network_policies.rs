@@ -15,8 +15,8 @@ fn shipped(file: &str) -> Value {
     document.to_json()
 }
 
-/// Whether an ingress rule holds for a port.
-fn holds(rule: &Value, protocol: &str, port: u64) -> bool {
+/// Whether an ingress rule applies to a port.
+fn applies(rule: &Value, protocol: &str, port: u64) -> bool {
     let ports = rule["ports"].as_array().expect("ports");
     ports.iter().any(|range| {
         let first = range["port"].as_u64().expect("a number");
@@ -25,10 +25,10 @@ fn holds(rule: &Value, protocol: &str, port: u64) -> bool {
     })
 }
 
-/// Whether everyone reaches a port of the pods.
+/// Whether every client may reach a port of the pods.
 fn is_open(policy: &Value, protocol: &str, port: u64) -> bool {
     let mut rules = policy["spec"]["ingress"].as_array().expect("rules").iter();
-    rules.any(|rule| rule.get("from").is_none() && holds(rule, protocol, port))
+    rules.any(|rule| rule.get("from").is_none() && applies(rule, protocol, port))
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn the_policy_of_the_metrics_apis_closes_their_port_and_leaves_all_others_open()
     assert_eq!(listener_port(), 6443);
     let first = &policy["spec"]["ingress"][0];
     assert!(
-        holds(first, "TCP", 6443) && first["from"].is_array(),
+        applies(first, "TCP", 6443) && first["from"].is_array(),
         "network-policy.sh replaces this one"
     );
 }
 
-/// The port that the set's listener has.
+/// The port of the set's listener.
 fn listener_port() -> u64 {
     let filter = shipped("metrics-apis/listener.yaml");
     let patches = filter["spec"]["configPatches"].as_array().expect("patches");
@@ -65,7 +65,7 @@ fn the_policy_of_the_reports_lets_only_gateways_in() {
     let policy = shipped("report-network-policy.yaml");
     let rules = policy["spec"]["ingress"].as_array().expect("rules");
     assert_eq!(rules.len(), 1);
-    assert!(holds(&rules[0], "TCP", 8443) && !is_open(&policy, "TCP", 8443));
+    assert!(applies(&rules[0], "TCP", 8443) && !is_open(&policy, "TCP", 8443));
     assert_eq!(
         rules[0]["from"][0]["podSelector"]["matchLabels"]["istio"],
         "ingressgateway"

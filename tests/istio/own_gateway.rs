@@ -1,4 +1,4 @@
-//! Gateways other than Istio's default one: one that ships with the filter, and one in another namespace.
+//! Gateways other than Istio's default one: the one that ships with the filter, and one in another namespace.
 
 use burst_testkit::{Version, http::Answer, wasm};
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn a_gateway_of_its_own_leaves_the_other_alone() {
+fn a_dedicated_gateway_does_not_change_the_default_one() {
     let mesh = Mesh::start();
     let pod = Pod::new(&mesh.cluster, "burst-gateway", "burst-metrics");
     let applied = shipped::apply(&mesh.cluster, "own-gateway", &wasm("burst-metrics.wasm"), &pod);

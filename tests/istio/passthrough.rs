@@ -1,5 +1,4 @@
-//! A gateway between networks (AUTO_PASSTHROUGH), which forwards encrypted traffic to clusters with names of their
-//! own.
+//! A gateway between networks (AUTO_PASSTHROUGH). It forwards encrypted traffic to clusters that have special names.
 
 use std::net::SocketAddr;
 
@@ -37,7 +36,7 @@ fn passed_through_traffic_is_unchanged_and_a_route_to_such_a_cluster_has_the_hea
     elsewhere.wait_for_header(PUBLIC, "/", None);
     assert_eq!(elsewhere.get(PUBLIC, "/").unwrap().body, "web-v2");
 
-    // Istio itself has no route of HTTP to such a cluster.
+    // Istio itself creates no HTTP route to such a cluster.
     let cluster = "outbound_.80_.v1_.web.shop.svc.cluster.local";
     mesh.cluster.apply(&rerouted(cluster).to_string());
     ingress.wait_for(PUBLIC, "/", "the other cluster serves", |_| {
@@ -47,7 +46,7 @@ fn passed_through_traffic_is_unchanged_and_a_route_to_such_a_cluster_has_the_hea
     ingress.wait_for_header(PUBLIC, "/", Some(WEB));
 }
 
-/// A program that speaks mutual TLS, as one behind a sidecar does.
+/// A program that speaks mutual TLS, like one behind a sidecar.
 fn program(authority: &Authority) -> Envoy {
     let mut listener = shop::listener("web-v2");
     let tls = authority.tls(&authority.certify("shop", "web"), "istio");
@@ -60,7 +59,7 @@ fn program(authority: &Authority) -> Envoy {
     Envoy::of(Version::Tested).workers(1).start(&bootstrap.to_string())
 }
 
-/// Makes it an endpoint of which istiod believes that it speaks mutual TLS; to others a gateway passes nothing.
+/// Registers the program as an endpoint with mutual TLS. The gateway forwards traffic only to such endpoints.
 fn encrypted(mesh: &Mesh, program: &str, address: SocketAddr) {
     shop::join(&mesh.cluster, program, address.port());
     let label = r#"{"spec": {"labels": {"security.istio.io/tlsMode": "istio"}}}"#;
@@ -68,7 +67,7 @@ fn encrypted(mesh: &Mesh, program: &str, address: SocketAddr) {
     mesh.cluster.kubectl(&[&patch[..], &["--patch", label]].concat());
 }
 
-/// A proxy of another network: the name of the cluster is the server name that it asks the gateway for.
+/// A proxy in another network. It sends the cluster's name as the TLS server name.
 fn sidecar_elsewhere(authority: &Authority, gateway: u16, name: &str) -> Ingress {
     let mut listener = shop::listener("elsewhere");
     let manager = &mut listener["filter_chains"][0]["filters"][0]["typed_config"];
@@ -110,7 +109,7 @@ spec:
     )
 }
 
-/// All routes of the gateway go to that cluster.
+/// Routes all requests of the gateway to that cluster.
 fn rerouted(cluster: &str) -> Value {
     json!({
         "apiVersion": "networking.istio.io/v1alpha3",

@@ -1,5 +1,5 @@
-//! A set that `burstctl istio render` wrote for a custom gateway: istiod configures an Envoy with it, and
-//! permission to read one namespace is enough.
+//! A set that `burstctl istio render` wrote for a custom gateway: istiod configures an Envoy with it, and permission to
+//! read one namespace is enough.
 
 use burst_testkit::{ControlPlane, Version, http::Answer, wait, wasm};
 use burstctl::{
@@ -16,7 +16,7 @@ use crate::{
     shop::WEB,
 };
 
-/// But for the module, which the test builds.
+/// Values for everything except the module, which the test builds.
 const VALUES: &str = "
 name: edge
 namespace: edge
@@ -27,7 +27,7 @@ workloads: [{group: apps, version: v1, resource: deployments, kind: Deployment}]
 config: {poll_interval: 1s, target_percent: 40}
 ";
 
-/// The only ones that a set for a namespace has.
+/// The only roles in a set for one namespace.
 const ROLES: [&str; 2] = ["Role edge", "RoleBinding edge"];
 
 #[test]
@@ -53,7 +53,8 @@ fn a_set_rendered_with_custom_values_reaches_the_gateway_in_every_form() {
     assert!(!cluster_roles(&mesh.cluster).contains("/edge"));
 }
 
-/// For two rounds of the three lists. Before, the role may have come later than the filter, or gone earlier.
+/// Checks two rounds of the three lists. Earlier, the filter may have started before its role, or the role may have
+/// been deleted.
 fn every_list_is_granted(edge: &Ingress) {
     let stat = |name: &str| edge.envoy.stat(&format!("wasmcustom.{name}")).unwrap_or(0);
     let (read, forbidden) = (stat("burst_poll_ok_total"), stat("burst_poll_forbidden_total"));

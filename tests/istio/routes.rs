@@ -8,7 +8,7 @@ use crate::{
     shop::{API, WEB},
 };
 
-/// By a VirtualService with subsets.
+/// Routes with a VirtualService with subsets.
 pub(crate) const VIRTUAL_SERVICE: &str = "
 apiVersion: networking.istio.io/v1
 kind: DestinationRule
@@ -42,7 +42,7 @@ spec:
   - route: [{destination: {host: web.shop.svc.cluster.local, subset: v1, port: {number: 80}}}]
 ";
 
-/// A gateway of the Gateway API that takes its place at the proxy that stands for the Service of that name.
+/// A Gateway API gateway. It replaces the ingress gateway at the proxy that serves the Service of that name.
 fn gateway_api(label: &str, namespace: &str, port: u16) -> String {
     format!(
         "

@@ -1,5 +1,5 @@
-//! What Istio's agent answers when Envoy asks for the certificates of its workload: one message of gRPC, in a stream that
-//! stays open. It comes by HTTP/1.1, and a proxy makes HTTP/2 of it.
+//! The answer of Istio's agent when Envoy asks for the certificates of its workload: one gRPC message, in a stream that
+//! stays open. This server speaks HTTP/1.1, and a proxy translates it to HTTP/2.
 //! <https://www.envoyproxy.io/docs/envoy/latest/api-v3/service/discovery/v3/discovery.proto>
 
 use std::{
@@ -15,20 +15,20 @@ const SECRET: &str = "type.googleapis.com/envoy.extensions.transport_sockets.tls
 pub(crate) struct Secret(Vec<u8>);
 
 impl Secret {
-    /// A certificate with its key; Istio calls that of the workload `default`.
+    /// A certificate with its key. Istio names the workload's certificate `default`.
     pub(crate) fn certificate(name: &str, chain: &Path, key: &Path) -> Self {
         let certificate = [field(1, &file(chain)), field(2, &file(key))].concat();
         Self([field(1, name.as_bytes()), field(2, &certificate)].concat())
     }
 
-    /// Whom to trust; Istio calls it `ROOTCA`.
+    /// A trusted authority. Istio names it `ROOTCA`.
     pub(crate) fn root(name: &str, authority: &Path) -> Self {
         let validation = field(1, &file(authority));
         Self([field(1, name.as_bytes()), field(4, &validation)].concat())
     }
 }
 
-/// Answers everybody with these secrets; each subscription takes the one that it asked for.
+/// Sends these secrets to every client. Each subscription uses the one that it asked for.
 pub(crate) fn serve(secrets: &[Secret]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -39,7 +39,7 @@ pub(crate) fn serve(secrets: &[Secret]) -> SocketAddr {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\ntransfer-encoding: chunked\r\n\r\n";
             let chunk = format!("{:x}\r\n", message.len());
             let answer = [head.as_bytes(), chunk.as_bytes(), &message, b"\r\n"].concat();
-            // One that has gone already needs no answer.
+            // A client that has disconnected needs no answer.
             if stream.write_all(&answer).is_ok() {
                 open.push(stream);
             }
@@ -48,7 +48,7 @@ pub(crate) fn serve(secrets: &[Secret]) -> SocketAddr {
     address
 }
 
-/// A `DiscoveryResponse`, framed as gRPC does.
+/// A `DiscoveryResponse`, framed for gRPC.
 fn response(secrets: &[Secret]) -> Vec<u8> {
     let resource = |Secret(value): &Secret| field(2, &[field(1, SECRET.as_bytes()), field(2, value)].concat());
     let resources: Vec<_> = secrets.iter().flat_map(resource).collect();
@@ -57,12 +57,12 @@ fn response(secrets: &[Secret]) -> Vec<u8> {
     [&[0], &length[..], &message].concat()
 }
 
-/// A `DataSource` that is a file.
+/// A `DataSource` that names a file.
 fn file(path: &Path) -> Vec<u8> {
     field(1, path.as_os_str().as_encoded_bytes())
 }
 
-/// A field that is bytes, text or a message.
+/// A field that holds bytes, text or a message.
 /// <https://protobuf.dev/programming-guides/encoding/>
 fn field(number: u8, value: &[u8]) -> Vec<u8> {
     let mut encoded = vec![number << 3 | 2];

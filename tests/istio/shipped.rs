@@ -10,7 +10,7 @@ use burst_testkit::{ControlPlane, port, repository};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-/// Where a proxy of the test finds what a pod has at fixed places.
+/// The paths and ports of the test that replace the fixed ones of a pod.
 #[derive(Debug)]
 pub(crate) struct Pod {
     account: TempDir,
@@ -20,7 +20,7 @@ pub(crate) struct Pod {
 }
 
 impl Pod {
-    /// A pod with that ServiceAccount, which is created.
+    /// A pod with that ServiceAccount, which this creates.
     pub(crate) fn new(cluster: &ControlPlane, account: &str, namespace: &str) -> Self {
         cluster.apply(&format!(
             "{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}\n---\n\
@@ -37,43 +37,43 @@ impl Pod {
         }
     }
 
-    fn tell(&self, text: &str) -> String {
+    fn localize(&self, text: &str) -> String {
         const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
         text.replace(&format!("{ACCOUNT}/ca.crt"), &self.ca.display().to_string())
             .replace(ACCOUNT, &self.account.path().display().to_string())
     }
 }
 
-/// The objects of a set, once the API server has said that it takes them; nothing is created.
+/// The objects of a set. Checks that the API server accepts them, without creating them.
 pub(crate) fn set(cluster: &ControlPlane, name: &str) -> Vec<Value> {
     let folder = repository().join("istio").join(name);
     let folder = folder.to_str().expect("a path that is text");
     let dry_run = |verb, by| cluster.kubectl(&[verb, by, "--output=json", "--kustomize", folder]);
     dry_run("apply", "--dry-run=server");
-    // Of an object that is there already, `apply` would answer with what the API server has.
+    // For an existing object, `apply` would print what the API server has stored.
     let objects = dry_run("create", "--dry-run=client");
     let objects = serde_json::Deserializer::from_str(&objects).into_iter();
     objects.collect::<Result<_, _>>().expect("JSON documents")
 }
 
-/// A set in the cluster.
+/// A set that has been applied.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Applied(String);
 
 impl Applied {
-    /// Deletes its objects without waiting: no controller here empties a namespace that is being deleted.
+    /// Deletes the objects without waiting: no controller here empties a namespace that is being deleted.
     pub(crate) fn delete(self, cluster: &ControlPlane) {
         cluster.kubectl_with(&["delete", "--wait=false", "--filename=-"], &self.0);
     }
 }
 
-/// Applies a set with this module, for proxies that have what `pod` has.
+/// Applies a set with this module, for proxies that have the files of `pod`.
 pub(crate) fn apply(cluster: &ControlPlane, name: &str, module: &Path, pod: &Pod) -> Applied {
     apply_objects(cluster, set(cluster, name), module, pod)
 }
 
-/// The same of objects that are not in a file.
+/// Does the same with objects that are not in a file.
 pub(crate) fn apply_objects(cluster: &ControlPlane, mut objects: Vec<Value>, module: &Path, pod: &Pod) -> Applied {
     objects.iter_mut().for_each(|object| adapt(object, module, pod));
     let documents: Vec<_> = objects.iter().map(Value::to_string).collect();
@@ -82,11 +82,11 @@ pub(crate) fn apply_objects(cluster: &ControlPlane, mut objects: Vec<Value>, mod
     Applied(documents)
 }
 
-/// Tells an object where the module, the API server and the token are. Only Istio's agent can fetch an image, so an
-/// Envoy without it is given the file.
+/// Sets the locations of the module, the API server and the token in an object. Only Istio's agent can fetch an image,
+/// so an Envoy without the agent gets the module as a file.
 pub(crate) fn adapt(object: &mut Value, module: &Path, pod: &Pod) {
     match object {
-        Value::String(text) => *text = pod.tell(text),
+        Value::String(text) => *text = pod.localize(text),
         Value::Array(items) => items.iter_mut().for_each(|item| adapt(item, module, pod)),
         Value::Object(fields) => {
             if fields
@@ -126,7 +126,7 @@ pub(crate) fn adapt(object: &mut Value, module: &Path, pod: &Pod) {
     }
 }
 
-/// The proxy of a test is no pod, which that Service would select.
+/// Whether this is the Service of the metrics APIs, which cannot select the test's proxy because that is not a pod.
 fn is_service_of_the_apis(fields: &Map<String, Value>) -> bool {
     let is = |field: Option<&Value>, text| field.is_some_and(|found| found == text);
     let name = fields.get("metadata").and_then(|metadata| metadata.get("name"));

@@ -1,14 +1,14 @@
-//! The namespace `shop`: Services that run as listeners of one Envoy, and their autoscalers with a fixed status.
+//! The namespace `shop`: Services whose endpoints are listeners of one Envoy, and HPAs with a fixed status.
 
 use burst_testkit::{ControlPlane, Envoy, Version};
 use serde_json::{Value, json};
 
-/// What `web` says of itself.
+/// The header of `web`.
 pub(crate) const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
-/// What `api` says of itself.
+/// The header of `api`.
 pub(crate) const API: &str = "service=shop/api, current-load=2, target-load=8, max-load=10";
 
-/// The programs behind the Services: each answers with its name.
+/// The programs behind the Services. Each one answers with its name.
 const PROGRAMS: [&str; 3] = ["web-v1", "web-v2", "api-v1"];
 
 /// Starts the programs.
@@ -18,7 +18,7 @@ pub(crate) fn start() -> Envoy {
     Envoy::of(Version::Tested).workers(1).start(&bootstrap.to_string())
 }
 
-/// Creates the objects of the namespace, the programs as its endpoints.
+/// Creates the objects of the namespace, with the programs as endpoints.
 pub(crate) fn create(cluster: &ControlPlane, programs: &Envoy) {
     cluster.apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}");
     for (name, current, max) in [("web", 1, 5), ("api", 2, 10)] {
@@ -29,12 +29,12 @@ pub(crate) fn create(cluster: &ControlPlane, programs: &Envoy) {
     }
 }
 
-/// Makes a program that listens on that port an endpoint of its Service: `api-slow` is of `api`, version `slow`.
+/// Makes the program on that port an endpoint of its Service: `api-slow` belongs to `api`, version `slow`.
 pub(crate) fn join(cluster: &ControlPlane, program: &str, port: u16) {
     cluster.apply(&endpoint(program, port).to_string());
 }
 
-/// A Deployment, the HPA that scales it, and a Service in front of it.
+/// A Deployment, the HPA that scales it, and a Service that selects it.
 fn autoscaled(cluster: &ControlPlane, name: &str, current: u32, max: u32) {
     let labels = json!({"app": name});
     let metadata = json!({"name": name, "namespace": "shop"});
@@ -71,7 +71,8 @@ fn autoscaled(cluster: &ControlPlane, name: &str, current: u32, max: u32) {
     cluster.kubectl(&[&patch[..], &["--patch", &status.to_string()]].concat());
 }
 
-/// The API server takes no loopback address into an EndpointSlice; a Service also selects these.
+/// The API server accepts no loopback address in an EndpointSlice. A WorkloadEntry may have one, and a Service also
+/// selects it.
 fn endpoint(program: &str, port: u16) -> Value {
     let (app, version) = program.split_once('-').expect("an application and its version");
     json!({

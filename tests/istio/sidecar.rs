@@ -1,4 +1,4 @@
-//! The sidecar sets: the header of the pod's own service on inbound requests.
+//! The sidecar sets: inbound requests get the header of the pod's own Service.
 
 use burst_testkit::{Envoy, Node, Version, port, repository, wait, wasm};
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use crate::{
 
 pub(crate) const HOST: &str = "web.shop.svc.cluster.local";
 
-/// The sidecars of the shop as spokes of the gateway.
+/// Makes the shop's sidecars spokes of the gateway.
 const SPOKE: &str = "istio/spoke.yaml";
 
 #[test]
 fn a_sidecar_sends_the_header_of_its_pods_service() {
     let mesh = Mesh::start();
-    // This istiod signs no certificates for the proxies.
+    // This istiod issues no certificates to the proxies.
     mesh.cluster.apply(PLAIN_TEXT);
     let pod = Pod::new(&mesh.cluster, "default", "shop");
     let of_service = sidecar(&mesh, "127.0.0.2", "web", "web-v1", &json!({}));
@@ -34,7 +34,7 @@ fn a_sidecar_sends_the_header_of_its_pods_service() {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         of_service.wait_for_header(HOST, "/", Some(WEB));
         of_owner.wait_for_header(HOST, "/", Some(API));
-        // The pod's own paths stay its own.
+        // The upstream still answers the pod's own paths.
         assert_eq!(
             of_service.get(HOST, "/burstmetrics/services").unwrap().body,
             "web-v1",
@@ -71,7 +71,7 @@ fn a_sidecar_reads_the_gateway_and_needs_no_role() {
     wait::until(SOON, "an answer that nothing changed", || unchanged() > Some(0));
 }
 
-/// The gateway's Service, and the gateway as its endpoint.
+/// The gateway's Service, with the gateway as its endpoint.
 fn hub(port: u16) -> String {
     format!(
         "
@@ -88,7 +88,7 @@ spec: {{address: 127.0.0.1, labels: {{istio: ingressgateway}}, ports: {{http2: {
     )
 }
 
-/// The sidecar of a pod with that label, before one of the shop's programs.
+/// The sidecar of a pod with that label, in front of one of the shop's programs.
 fn sidecar(mesh: &Mesh, address: &str, app: &str, program: &str, metadata: &Value) -> Ingress {
     let (port, behind) = (port::free(), mesh.programs.listener(program).port());
     let labels = json!({"app": app});
@@ -110,7 +110,7 @@ fn sidecar(mesh: &Mesh, address: &str, app: &str, program: &str, metadata: &Valu
     sidecar
 }
 
-/// Nothing takes a test's traffic off its way, so the sidecar has an address and a port of its own.
+/// Nothing redirects the test's traffic, so the sidecar has an address and a port of its own.
 fn listener(app: &str, address: &str, port: u16, behind: u16) -> Value {
     json!({
         "apiVersion": "networking.istio.io/v1",
@@ -118,7 +118,7 @@ fn listener(app: &str, address: &str, port: u16, behind: u16) -> Value {
         "metadata": {"name": app, "namespace": "shop"},
         "spec": {
             "workloadSelector": {"labels": {"app": app}},
-            // The gateway is all that it may reach. A port of its own would leave out Services with another.
+            // The sidecar may reach only the gateway. With a port, this would exclude Services on other ports.
             "egress": [{
                 "port": {"number": 80, "protocol": "HTTP", "name": "out"},
                 "bind": address,
@@ -135,7 +135,7 @@ fn listener(app: &str, address: &str, port: u16, behind: u16) -> Value {
     })
 }
 
-/// A Service of the pods of `web`, whose target port is the sidecar's.
+/// A Service of the `web` pods, whose target port is the sidecar's.
 pub(crate) fn service(port: u16) -> Value {
     json!({
         "apiVersion": "v1",
@@ -145,7 +145,7 @@ pub(crate) fn service(port: u16) -> Value {
     })
 }
 
-/// No mutual TLS in the shop.
+/// Disables mutual TLS in the shop.
 pub(crate) const PLAIN_TEXT: &str = "
 apiVersion: security.istio.io/v1
 kind: PeerAuthentication

@@ -22,13 +22,13 @@ use crate::{
     shop::{self, API, WEB},
 };
 
-/// VMs that live: one a worker, one on the main thread, and the one that they are cloned from.
+/// The number of live VMs: one per worker, one on the main thread, and the one that they are cloned from.
 const ACTIVE: &str = "wasm.envoy.wasm.runtime.v8.active";
 
-/// The cluster of the program that answers when it is told to.
+/// The cluster of the program that answers on demand.
 const SLOW: &str = "outbound|80|slow|api.shop.svc.cluster.local";
 
-/// Filter chains that a listener does no longer have, with connections on them.
+/// Filter chains that have been removed from a listener and still have connections.
 const DRAINING: &str = "listener_manager.total_filter_chains_draining";
 
 #[test]
@@ -39,13 +39,13 @@ fn a_new_module_replaces_the_old_one_without_a_gap_and_is_rolled_back() {
     ingress.wait_for_header(PUBLIC, "/", Some(WEB));
     let alone = ingress.envoy.stat(ACTIVE).unwrap();
 
-    // The old module and the new one have their settings in common, so no answer lacks the header at any time.
+    // Both modules have the same settings, so no answer ever lacks the header.
     let traffic = ingress
         .traffic(PUBLIC)
         .expecting(|answer| answer.header("x-burst") == Some(WEB))
         .start();
     for module in [&upgrade.new, &upgrade.old] {
-        let held = Held::begin(ingress, program);
+        let held = PendingRequest::begin(ingress, program);
         let _ = upgrade.apply(module);
         wait::until(SOON, "the other module beside the one before", || {
             ingress.envoy.stat(ACTIVE) > Some(alone) && runs(ingress, module)
@@ -70,8 +70,8 @@ fn a_new_module_arrives_with_a_new_listener_while_the_old_one_drains_and_is_roll
 
     let traffic = ingress.traffic(PUBLIC).start();
     for module in [&upgrade.new, &upgrade.old] {
-        let held = Held::begin(ingress, program);
-        // A plugin that is not there is not in the listener either.
+        let held = PendingRequest::begin(ingress, program);
+        // A deleted plugin is also removed from the listener.
         applied.delete(&upgrade.mesh.cluster);
         ingress.wait_for_header(PUBLIC, "/", None);
         traffic.wait_for_more(SOME);
@@ -81,19 +81,19 @@ fn a_new_module_arrives_with_a_new_listener_while_the_old_one_drains_and_is_roll
         assert!(ingress.envoy.stat(ACTIVE) > Some(alone), "the module before has gone");
         assert!(ingress.envoy.stat(DRAINING) > Some(0), "nothing drains");
         traffic.wait_for_more(SOME);
-        // The old listener's answer, by the old module.
+        // The old listener answers, with the old module.
         let answer = held.end();
         assert_eq!(answer.header("x-burst"), Some(API), "{answer:?}");
     }
     traffic.stop();
 }
 
-/// A gateway, and two versions of the module for it.
+/// A gateway, and two versions of the module.
 struct Upgrade {
     mesh: Mesh,
     ingress: Ingress,
     pod: Pod,
-    /// It answers when it is told to.
+    /// A program that answers on demand.
     program: TcpListener,
     old: PathBuf,
     new: PathBuf,
@@ -139,13 +139,13 @@ fn runs(ingress: &Ingress, module: &Path) -> bool {
     dump.contains(&module.display().to_string())
 }
 
-/// A request that is under way: the filters that saw it come also see its response.
-struct Held {
+/// A request in flight. The filters that processed the request also process its response.
+struct PendingRequest {
     client: Connection,
     program: TcpStream,
 }
 
-impl Held {
+impl PendingRequest {
     fn begin(ingress: &Ingress, program: &TcpListener) -> Self {
         let mut client = Connection::open(ingress.address()).unwrap();
         client.send(&Request::get("/slow").host(PUBLIC)).unwrap();
@@ -163,7 +163,7 @@ impl Held {
     }
 }
 
-/// The module with a custom section more: other bytes, so other VMs, and the same program.
+/// The module with an additional custom section: different bytes, so different VMs, with the same code.
 /// <https://webassembly.github.io/spec/core/binary/modules.html#custom-section>
 fn another_version(module: &[u8]) -> Vec<u8> {
     const SECTION: &[u8] = b"\x00\x08\x07version";

@@ -20,7 +20,7 @@ fn a_waypoint_sends_the_headers_of_the_services_behind_it() {
     let mesh = Mesh::start_with(&[("PILOT_ENABLE_AMBIENT", "true")]);
     let (waypoint, neighbours) = waypoint(&mesh);
     waypoint.wait_for(HOST, "/v2", "the mesh serves", |answer| answer.body == "web-v2");
-    // Istio may tell of the one before the endpoints of the other are there.
+    // istiod may send one Service before the endpoints of the other exist.
     for name in [
         "inbound-vip|80|http|web.shop.svc.cluster.local",
         "inbound-vip|80|http/v2|web.shop.svc.cluster.local",
@@ -37,7 +37,7 @@ fn a_waypoint_sends_the_headers_of_the_services_behind_it() {
         let answer = waypoint.wait_for_header(HOST, path, Some(value));
         assert!(answer.body.starts_with(program), "{path}: {}", answer.body);
     }
-    // The paths of a Service stay its own.
+    // The upstream still answers a Service's own paths.
     let own = waypoint.get(HOST, "/burstmetrics/services").unwrap();
     assert!(own.body.starts_with("web-v"), "{}", own.body);
 
@@ -46,7 +46,7 @@ fn a_waypoint_sends_the_headers_of_the_services_behind_it() {
     drop(neighbours);
 }
 
-/// A waypoint of the whole shop, and the way to it of requests for `web`.
+/// A waypoint for the whole shop, and the tunnel that sends it requests for `web`.
 fn waypoint(mesh: &Mesh) -> (Ingress, Neighbours) {
     let cluster = &mesh.cluster;
     let port = port::free();
@@ -64,7 +64,7 @@ fn waypoint(mesh: &Mesh) -> (Ingress, Neighbours) {
     let node = Node::waypoint("waypoint", "shop")
         .at(POD)
         .with_agent(neighbours.agent());
-    // A newer proxy is told a type of filter state that only Istio's own build has.
+    // For a newer proxy version, istiod sends a type of filter state that only Istio's own build has.
     let node = node.with("ISTIO_VERSION", &json!("1.29.1"));
     let envoy = Envoy::of(Version::Tested)
         .workers(2)
@@ -73,10 +73,10 @@ fn waypoint(mesh: &Mesh) -> (Ingress, Neighbours) {
     (Ingress { envoy, url }, neighbours)
 }
 
-/// The address by which istiod knows the pod. The programs have another.
+/// The pod's address in istiod. The programs have other addresses.
 const POD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
 
-/// What Istio would create for the `Gateway`, and routes for what the waypoint stands for.
+/// The objects that Istio would create for the `Gateway`, and routes for the Services behind the waypoint.
 const GATEWAY: &str = "
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -118,8 +118,8 @@ spec:
   - route: [{destination: {host: web.shop.svc.cluster.local}}]
 ";
 
-/// What makes a waypoint's configuration one for an Envoy that is not Istio's build, and for a test that listens on the
-/// loopback only.
+/// Adapts a waypoint's configuration to an Envoy that is not Istio's build, and to a test that listens only on the
+/// loopback interface.
 fn without_an_agent(port: u16) -> Value {
     let patch = |to: &str, listener: Value, patch: Value| {
         let at = json!({"context": "SIDECAR_INBOUND", "listener": listener});

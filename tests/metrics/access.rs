@@ -1,4 +1,4 @@
-//! The listener for the API server answers the API server, and no other client.
+//! The listener for the API server answers the API server and no other client.
 
 use burst_testkit::{
     Authority, ControlPlane, Process, Shared, Version,
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 const DISCOVERY: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 
-/// As the aggregator introduces a user.
+/// The headers with which the aggregator names a user.
 const REMOTE: [(&str, &str); 2] = [("x-remote-user", "alice"), ("x-remote-group", "system:authenticated")];
 
-/// The cluster that every proxy here reads, and no test changes.
+/// The cluster that every proxy here reads. No test changes it.
 static CLUSTER: Shared<Cluster> = Shared::new();
 
 struct Cluster {
@@ -77,7 +77,7 @@ fn clients_other_than_the_api_server_are_refused() {
             let refused = proxy.try_ask(&proxy.client(shown), DISCOVERY, &REMOTE);
             assert!(refused.is_err(), "{refused:?}");
             let stat = format!("listener.metrics_apis.ssl.{failed}");
-            // Envoy counts it after it has said no.
+            // Envoy updates this counter after it has refused the connection.
             wait::until(SOON, &stat, || proxy.envoy.stat(&stat) > Some(0));
         }
     });
@@ -104,7 +104,7 @@ fn other_listeners_strip_user_headers_and_serve_no_metrics() {
     });
 }
 
-/// The file is swapped as the kubelet swaps those of a mounted Secret; nothing is restarted.
+/// The file is replaced as the kubelet replaces those of a mounted Secret. Nothing restarts.
 #[test]
 fn a_replaced_file_of_the_api_servers_authority_is_used() {
     on_each_envoy(|version| {
@@ -136,7 +136,7 @@ fn escaped_slashes_and_dots_reach_no_other_path() {
         "namespaces/shop/services/%00/burst_headroom",
         "namespaces//services/web/burst_headroom",
     ] {
-        // A worker that does not know the cluster yet says that first, whatever is asked.
+        // A worker that has not read the cluster yet answers every path with an error.
         let answer = wait::for_ok(SOON, path, || {
             let answer = proxy.ask(&client, &format!("{DISCOVERY}/{path}"), &REMOTE);
             if answer.status == 503 {

@@ -1,4 +1,4 @@
-//! The clients that users have: client-go's for both APIs, that of the HPA controller, and kubectl.
+//! The clients that users have: client-go's for both APIs, the HPA controller's, and kubectl.
 
 use burst_testkit::{
     Controllers, Shared,
@@ -7,17 +7,17 @@ use burst_testkit::{
 };
 use serde_json::{Value, json};
 
-/// What a client can be set to ask for. JSON has to do for all of them.
+/// The content types that a client can be configured with. Each client must work with a JSON answer.
 const CONTENT_TYPES: [&str; 3] = ["", "application/json", "application/vnd.kubernetes.protobuf"];
 
-/// The client finds the preferred version by itself where there is none.
+/// An empty version lets the client find the preferred one.
 const VERSIONS: [&str; 3] = ["", "v1beta1", "v1beta2"];
 
 const WEB: &str = "Deployment shop/web apps/v1";
 const API: &str = "Deployment shop/api apps/v1";
 
-/// No test here changes it.
-static STAGE: Shared<Stage> = Shared::new();
+/// No test here changes this cluster.
+static SHARED_CLUSTER: Shared<Stage> = Shared::new();
 
 /// A shop that the filter has read.
 fn stage() -> Stage {
@@ -28,7 +28,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// Asks all of it with each content type; every client gets the same.
+/// Sends all questions with each content type, and checks that the answers are equal.
 fn ask(stage: &Stage, questions: &[Value]) -> Vec<Value> {
     let lines: Vec<_> = questions.iter().map(Value::to_string).collect();
     let kubeconfig = stage.cluster.kubeconfig().display().to_string();
@@ -43,8 +43,8 @@ fn ask(stage: &Stage, questions: &[Value]) -> Vec<Value> {
     first
 }
 
-/// Each value was read at some time, which is not the beginning of all time. What the aggregator says of a broken
-/// connection names the place in it.
+/// Removes the time of each value, after checking that it is set. Also removes the details of a 503, in which the
+/// aggregator names the place where a connection broke.
 fn without_time(mut answer: Value) -> Value {
     if answer["error"]["code"] == 503 {
         answer["error"]["details"] = Value::Null;
@@ -58,7 +58,7 @@ fn without_time(mut answer: Value) -> Value {
     answer
 }
 
-/// What each value is of, and the value.
+/// The described object or the labels of each value, and the value.
 fn values(answer: &Value) -> Vec<(&str, &str)> {
     let values = answer["values"].as_array().map(Vec::as_slice).unwrap_or_default();
     values
@@ -74,7 +74,7 @@ fn values(answer: &Value) -> Vec<(&str, &str)> {
 
 #[test]
 fn every_client_finds_every_value() {
-    let stage = STAGE.get(stage);
+    let stage = SHARED_CLUSTER.get(stage);
     let custom = |kind: (&str, &str), name: &str, selector: &str, metric: &str| {
         json!({
             "client": "custom", "namespace": "shop", "apiVersion": kind.0, "kind": kind.1, "name": name,
@@ -131,10 +131,10 @@ fn every_client_finds_every_value() {
     }
 }
 
-/// The controller counts in thousandths, and has its own words around an error.
+/// The controller counts in thousandths, and wraps errors in its own text.
 #[test]
 fn external_metrics_and_the_hpa_controllers_own_client_get_the_same_numbers() {
-    let stage = STAGE.get(stage);
+    let stage = SHARED_CLUSTER.get(stage);
     let external = |metric: &str, selector: &str| json!({"client": "external", "namespace": "shop", "metric": metric, "metricSelector": selector});
     let hpa = |metric: &str, selector: &str| json!({"client": "hpa external", "namespace": "shop", "metric": metric, "metricSelector": selector});
     let object = |kind: &str, name: &str| {
@@ -158,7 +158,7 @@ fn external_metrics_and_the_hpa_controllers_own_client_get_the_same_numbers() {
         (hpa("burst_utilization", "service=web"), vec!["200"]),
         (hpa("burst_headroom", ""), vec!["8000", "4000"]),
         (object("Service", "web"), vec!["4000"]),
-        // The namespace is the HPA's, whatever it names.
+        // The HPA's own namespace is used, whatever name it gives.
         (object("Namespace", "kube-system"), vec!["12000"]),
     ];
     let questions: Vec<_> = table.iter().map(|(question, _)| question.clone()).collect();
@@ -170,7 +170,7 @@ fn external_metrics_and_the_hpa_controllers_own_client_get_the_same_numbers() {
 
 #[test]
 fn every_refusal_has_its_reason() {
-    let stage = STAGE.get(stage);
+    let stage = SHARED_CLUSTER.get(stage);
     let custom = |kind: &str, name: &str, metric: &str| {
         json!({
             "client": "custom", "namespace": "shop", "apiVersion": "v1", "kind": kind, "name": name, "metric": metric,

@@ -1,5 +1,5 @@
-//! The same requests to this filter and to the library of every other adapter: the answers are equal, or the table
-//! says why ours is better.
+//! Sends the same requests to this filter and to the library that every other adapter uses. The answers are equal, or
+//! the table says why ours is better.
 
 use burst_testkit::{
     Controllers,
@@ -14,14 +14,14 @@ const GROUP: (&str, &str) = ("x-remote-group", "system:masters");
 
 const METRICS: [&str; 2] = ["burst_current_load", "burst_headroom"];
 
-/// What comes of a question.
+/// How our answer compares with theirs.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
-    /// Status and JSON, but for what [`comparable`] leaves out.
+    /// The same status and JSON, without the parts that [`comparable`] removes.
     Same,
-    /// The status; the lists of paths in the bodies are each one's own.
+    /// The same status. The bodies list different paths.
     Status,
-    /// Another status than theirs, because theirs is no good.
+    /// A different status, because theirs is wrong.
     Ours(u16, &'static str),
 }
 use Expected::{Ours, Same, Status};
@@ -132,10 +132,10 @@ const EXTERNAL: [(&str, Expected); 6] = [
     ("burst_headroom", Same),
 ];
 
-/// Neither is asked for these.
+/// Paths that neither server serves.
 const OUTSIDE: [&str; 2] = ["/apis/other.metrics.k8s.io/v1", "/no/such/path"];
 
-/// Anything else than GET.
+/// All methods other than GET.
 const METHODS: [&str; 5] = ["HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 #[test]
@@ -169,7 +169,7 @@ fn questions() -> Vec<(&'static str, String, Expected)> {
     .concat()
 }
 
-/// The two, with the same values.
+/// The two servers, with the same values.
 struct Pair {
     stage: Stage,
     adapter: Adapter,
@@ -207,7 +207,7 @@ impl Pair {
         pair
     }
 
-    /// Our answer, and theirs.
+    /// Our answer and theirs.
     fn ask(&self, method: &str, path: &str) -> [Answer; 2] {
         [self.stage.proxy.address, self.adapter.address].map(|address| {
             let url = format!("https://{address}{path}");
@@ -216,7 +216,7 @@ impl Pair {
         })
     }
 
-    /// How the two differ where they should not.
+    /// The unexpected difference between the two, if any.
     fn difference(&self, method: &str, path: &str, expected: Expected) -> Option<String> {
         let [ours, theirs] = self.ask(method, path);
         let holds = match expected {
@@ -235,8 +235,8 @@ impl Pair {
     }
 }
 
-/// The JSON of an answer, without what is each one's own: when a value was read and over which time, and what we say
-/// besides.
+/// The JSON of an answer, without the parts that always differ: the time and window of a value, and our additional
+/// fields.
 fn comparable(answer: &Answer) -> Value {
     if answer.body.is_empty() {
         return Value::Null;
@@ -247,7 +247,7 @@ fn comparable(answer: &Answer) -> Value {
         assert!(fields.remove("timestamp").is_some_and(|time| time.is_string()));
         fields.remove("window");
         fields.remove("windowSeconds");
-        // Theirs is `/v1` for what is in the core group.
+        // Theirs is `/v1` for the core group.
         if let Some(version) = item.pointer_mut("/describedObject/apiVersion")
             && *version == "/v1"
         {
@@ -258,7 +258,7 @@ fn comparable(answer: &Answer) -> Value {
         metadata.remove("resourceVersion");
     }
     if json["kind"] == "Status" {
-        // Theirs have none.
+        // Theirs has no details.
         json.as_object_mut().map(|status| status.remove("details"));
     }
     json

@@ -1,4 +1,4 @@
-//! A real adapter behind ours, made with the library of every adapter.
+//! A real adapter behind ours, built with the library that every adapter uses.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 
 use crate::scaling::{average, external, object};
 
-/// What the adapter has from the start: 42 where `foo` is `bar`.
+/// The adapter's initial metric: 42 where `foo` is `bar`.
 const THEIRS: &str = "my-external-metric";
-/// What it lists, whatever it has; of custom metrics it lists one of nothing, which is left out.
+/// The external metric that the adapter always lists. Its only custom metric has an empty name, and we exclude it.
 const LISTED: &str = "externalmetrics";
 const LIST: &str = "/apis/external.metrics.k8s.io/v1beta1";
 const CUSTOM_LIST: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 
-/// The account that the gateway asks the adapter as, and what it is allowed as docs/metrics-apis.md says.
+/// The account that the gateway uses at the adapter, with the permissions in docs/metrics-apis.md.
 const ACCOUNT: &str = "
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: gateway, namespace: default}}
 ---
@@ -42,7 +42,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: burst-me
 subjects: [{kind: ServiceAccount, name: gateway, namespace: default}]
 ";
 
-/// The example, with an adapter at that port.
+/// The example configuration, with an adapter at that port.
 fn example(cluster: &ControlPlane, port: u16) -> Example {
     cluster.apply(ACCOUNT);
     Example {
@@ -59,7 +59,7 @@ fn example(cluster: &ControlPlane, port: u16) -> Example {
     }
 }
 
-/// Waits until a list names these, and the last of them or not.
+/// Waits until a list contains our metric, and contains their metric or does not.
 fn wait_for_list(stage: &Stage, path: &str, ours: &str, theirs: &str, both: bool) {
     wait::for_ok(SOON * 2, theirs, || {
         let list = stage.raw(path)?;
@@ -69,21 +69,21 @@ fn wait_for_list(stage: &Stage, path: &str, ours: &str, theirs: &str, both: bool
     });
 }
 
-/// What anybody gets who asks the API server.
+/// The value that any client of the API server gets.
 fn value(stage: &Stage, path: &str) -> Result<Value, String> {
     let list: Value = serde_json::from_str(&stage.raw(path)?).map_err(|error| error.to_string())?;
     Ok(list["items"][0]["value"].clone())
 }
 
 #[test]
-fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other() {
+fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_work_without_the_other() {
     network_namespace::run(
-        "fallback::an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other",
+        "fallback::an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_work_without_the_other",
         || {
             let port = port::free();
             let stage = Stage::of(Version::Tested, Controllers::All, "", |cluster| example(cluster, port));
             shop::create(&stage.cluster);
-            // Before the other adapter is there, ours are.
+            // Our metrics are listed before the other adapter starts.
             wait_for_list(&stage, LIST, "burst_headroom", LISTED, false);
             let adapter = Adapter::start_at(port, &stage, &stage.cluster.kubeconfig());
             adapter.set_value("shop/services/web", "queue_depth", 25);
@@ -127,16 +127,15 @@ fn an_hpa_scales_by_the_metrics_of_both_adapters_and_ours_survive_the_other() {
     );
 }
 
-/// With a certificate that the request-header CA signed, the adapter believes the proxy as it believes the API server.
+/// The proxy's certificate is signed by the request-header CA, so the adapter trusts the proxy as it trusts the API
+/// server.
 #[test]
 fn an_adapter_that_trusts_the_proxy_reviews_the_original_user() {
     network_namespace::run(
         "fallback::an_adapter_that_trusts_the_proxy_reviews_the_original_user",
         || {
             let port = port::free();
-            let stage = Stage::of(Version::Tested, Controllers::None, "", |cluster| {
-                believed(cluster, port)
-            });
+            let stage = Stage::of(Version::Tested, Controllers::None, "", |cluster| trusted(cluster, port));
             let _adapter = Adapter::start_at(port, &stage, &stage.cluster.kubeconfig());
             wait_for_list(&stage, LIST, "burst_headroom", LISTED, true);
             let client = stage
@@ -168,8 +167,8 @@ fn an_adapter_that_trusts_the_proxy_reviews_the_original_user() {
     );
 }
 
-/// The example with a client's certificate instead of a token, and without the proxy's own review.
-fn believed(cluster: &ControlPlane, port: u16) -> Example {
+/// The example with a client certificate instead of a token, and without reviews by the proxy.
+fn trusted(cluster: &ControlPlane, port: u16) -> Example {
     let mut example = example(cluster, port);
     let shown = cluster.front_proxy().client("front-proxy-client", None);
     example.files = vec![("front-proxy.crt", shown.certificate), ("front-proxy.key", shown.key)];

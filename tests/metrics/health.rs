@@ -6,7 +6,7 @@ use burst_testkit::{
     wait,
 };
 
-/// The aggregator's probes, of which there are five for each APIService at a time.
+/// Counts the aggregator's probes. It sends five at a time for each APIService.
 const REQUESTS: &str = "http.metrics_apis.downstream_rq_total";
 
 const GROUPS: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
@@ -15,9 +15,9 @@ const GROUPS: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
 fn the_cluster_works_while_the_filter_cannot_read_it() {
     let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "3s", "#);
     resources_are_listed(&stage);
-    // An API is not available yet for a moment after it was registered, and that is said; once it is listed no more.
-    let before = said(&stage).map(|log| log.lines().count());
-    a_namespace_comes_and_goes(&stage, "before");
+    // A new APIService is unavailable for a moment, and the API server logs that until it is listed.
+    let before = logs(&stage).map(|log| log.lines().count());
+    create_and_delete_namespace(&stage, "before");
 
     stage.api = None;
     wait::until(SOON, "what was read is too old", || {
@@ -28,18 +28,18 @@ fn the_cluster_works_while_the_filter_cannot_read_it() {
     probe_again(&stage);
     wait_until_available(&stage.cluster);
     resources_are_listed(&stage);
-    a_namespace_comes_and_goes(&stage, "during");
+    create_and_delete_namespace(&stage, "during");
 
     stage.api = Some(stage.cluster.kubectl_proxy(stage.api_port));
     wait::for_ok(SOON, "values again", || {
         stage.raw("/apis/external.metrics.k8s.io/v1beta1/namespaces/default/burst_headroom")
     });
-    for (log, before) in said(&stage).iter().zip(before) {
-        complains_of_nothing(log.lines().skip(before));
+    for (log, before) in logs(&stage).iter().zip(before) {
+        check_no_errors(log.lines().skip(before));
     }
 }
 
-/// Custom metrics are subresources, which kubectl lists of no group; `clients` finds them.
+/// Custom metrics are subresources, which kubectl lists for no group. `clients` covers them.
 fn resources_are_listed(stage: &Stage) {
     let group = GROUPS[1];
     let arguments = ["api-resources", "--api-group", group, "--output=name", "--cached=false"];
@@ -50,13 +50,13 @@ fn resources_are_listed(stage: &Stage) {
     });
 }
 
-/// The namespace controller looks for what is in it in every group, and does not end before each has answered.
-fn a_namespace_comes_and_goes(stage: &Stage, name: &str) {
+/// The namespace controller deletes a namespace only after every group has answered.
+fn create_and_delete_namespace(stage: &Stage, name: &str) {
     stage.cluster.kubectl(&["create", "namespace", name]);
     stage.cluster.kubectl(&["delete", "namespace", name, "--timeout=120s"]);
 }
 
-/// Has the aggregator look at once: it does when an APIService changes, and every 30 s.
+/// Makes the aggregator probe at once. It probes when an APIService changes, and every 30 s.
 fn probe_again(stage: &Stage) {
     let before = stage.proxy.envoy.stat(REQUESTS).unwrap_or(0);
     let touch = ["annotate", "apiservice", "touched=yes"];
@@ -68,12 +68,12 @@ fn probe_again(stage: &Stage) {
     });
 }
 
-/// What the API server and the controllers wrote so far.
-fn said(stage: &Stage) -> [String; 2] {
+/// The logs of the API server and of the controllers so far.
+fn logs(stage: &Stage) -> [String; 2] {
     [stage.cluster.apiserver_log(), stage.cluster.controllers_log()]
 }
 
-fn complains_of_nothing<'a>(lines: impl Iterator<Item = &'a str>) {
+fn check_no_errors<'a>(lines: impl Iterator<Item = &'a str>) {
     let complaints: Vec<_> = lines
         .filter(|line| line.contains("Unhandled Error") && GROUPS.iter().any(|group| line.contains(group)))
         .collect();

@@ -11,7 +11,7 @@ use crate::scaling::RATES;
 
 const GROUP: &str = "external.metrics.k8s.io";
 
-/// Each metric of the snapshot with the values of the shop in [`stage`], which are different for each metric.
+/// Each metric of the snapshot, with its values in the shop of [`stage`]. The values differ between metrics.
 const LOADS: [(&str, [&str; 2]); 5] = [
     ("burst_current_load", ["api 2", "web 3"]),
     ("burst_headroom", ["api 8", "web 2"]),
@@ -27,8 +27,8 @@ const RATE_NAMES: [&str; 3] = [
     "burst_requests_in_flight",
 ];
 
-/// No test here changes it.
-static STAGE: Shared<Stage> = Shared::new();
+/// No test here changes this cluster.
+static SHARED_CLUSTER: Shared<Stage> = Shared::new();
 
 /// A shop whose requests are counted, once kubectl finds its metrics.
 fn stage() -> Stage {
@@ -57,7 +57,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// The names and the values of the table that kubectl prints.
+/// The names and values in the table that kubectl prints.
 fn table(stage: &Stage, metric: &str) -> Result<Vec<String>, String> {
     let resource = format!("{metric}.{GROUP}");
     let get = ["get", &resource, "--namespace", shop::NAMESPACE, "--no-headers"];
@@ -66,7 +66,7 @@ fn table(stage: &Stage, metric: &str) -> Result<Vec<String>, String> {
     Ok(printed.lines().map(row).collect())
 }
 
-/// The metrics and the values of the items that kubectl reads as JSON.
+/// The metrics and values of the items that kubectl reads as JSON.
 fn items(stage: &Stage, metric: &str, selector: &str) -> Result<Vec<String>, String> {
     let resource = format!("{metric}.{GROUP}");
     let output = r#"--output=jsonpath={range .items[*]}{.metricName} {.value}{"\n"}{end}"#;
@@ -85,7 +85,7 @@ fn items(stage: &Stage, metric: &str, selector: &str) -> Result<Vec<String>, Str
 
 #[test]
 fn kubectl_prints_the_values_of_the_requested_metric() {
-    let stage = STAGE.get(stage);
+    let stage = SHARED_CLUSTER.get(stage);
     wait::for_ok(SOON, "three replicas of web", || {
         let found = LOADS.map(|(metric, _)| table(&stage, metric));
         let expected = LOADS.map(|(_, values)| Ok(values.map(str::to_owned).to_vec()));
@@ -119,10 +119,10 @@ fn kubectl_prints_the_values_of_the_requested_metric() {
     traffic.stop();
 }
 
-/// Custom metrics are subresources, of which kubectl gets none by name: it says so, and prints no other one.
+/// Custom metrics are subresources, which kubectl cannot get by name. It reports that, and prints no other resource.
 #[test]
 fn kubectl_finds_no_resource_of_the_custom_metrics() {
-    let stage = STAGE.get(stage);
+    let stage = SHARED_CLUSTER.get(stage);
     for name in ["services", "deployments.apps", "burst_headroom", "MetricValueList"] {
         let resource = format!("{name}.custom.metrics.k8s.io");
         let refused = stage

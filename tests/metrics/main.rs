@@ -1,7 +1,7 @@
-//! The custom and the external metrics API, served by a real Envoy behind the aggregator of a real API server.
+//! The custom and external metrics APIs, served by a real Envoy behind the aggregator of a real API server.
 //!
-//! What runs here is what ships: `filter-config/12-metrics-apis.yaml` and the APIServices of `istio/metrics-apis/`, with
-//! other ports and paths. The filter reads the cluster by `kubectl proxy`, which a test can take away from it.
+//! These tests run the shipped files with other ports and paths: `filter-config/12-metrics-apis.yaml` and the
+//! APIServices of `istio/metrics-apis/`. The filter reads the cluster through `kubectl proxy`, which a test can stop.
 
 mod access;
 mod clients;

@@ -1,4 +1,4 @@
-//! Oversized policies, through the shipped CRD: only their own namespace pays for them.
+//! Oversized policies in the shipped CRD: only their own namespace is affected.
 
 use burst_testkit::{
     Controllers, Version,
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use crate::policies::{OBJECTS, apply, define};
 use crate::scaling::RATES;
 
-/// Answers that show that the proxy still serves.
+/// The number of answers that shows that the proxy still serves.
 const ENOUGH: usize = 20;
 
 const ATTACKERS: [&str; 6] = ["a1", "a2", "a3", "a4", "a5", "a6"];
 
-/// 116 KB of patterns that are as large as the schema lets them be.
+/// 116 KB of patterns, the largest that the schema allows.
 fn large() -> Value {
-    // Every other character is a range of its own, 900 times.
+    // A class of every other character, repeated 900 times.
     let class = r"[acegikmoqsuwy02468_@=:,/\!\#\%\'\)]{900}";
     let metric = |number: usize| format!("{class}|a_metric_of_mine_{number:03}_of_many");
     json!({"rules": (0..1000).map(|number| json!({"metric": metric(number), "deny": true})).collect::<Vec<_>>()})
 }
 
-/// As many that one name makes slow.
+/// As many rules with a pattern that is slow for one name.
 fn slow() -> Value {
     json!({"rules": vec![json!({"metric": "(?:.{0,30}){30}x", "deny": true}); 1000]})
 }
@@ -68,7 +68,7 @@ fn six_oversized_policies_fail_no_request_and_disable_no_other_namespaces_polici
             log => Err(log),
         });
         wait_for_refusal(&stage, namespace, &refused);
-        // Whose name the slow ones would be tried on for seconds.
+        // Matching this name against the slow patterns would take seconds.
         let long = format!(
             "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{}",
             "a".repeat(511)

@@ -34,8 +34,8 @@ pub(crate) fn define(stage: &Stage) {
         .kubectl(&["apply", "--filename", file.to_str().expect("a path that is text")]);
 }
 
-/// Waits until the autoscaler's condition has these words.
-fn wait_for_words(stage: &Stage, worker: &Worker, words: &str) {
+/// Waits until the HPA's condition contains this text.
+fn wait_for_condition(stage: &Stage, worker: &Worker, words: &str) {
     wait::for_ok(SOON, words, || {
         let said = worker.message(&stage.cluster);
         if said.contains(words) { Ok(()) } else { Err(said) }
@@ -60,10 +60,10 @@ fn an_hpa_shows_which_rule_denies_its_metric_and_scales_once_the_policy_is_delet
         "{RATE}.external.metrics.k8s.io is forbidden: ExternalMetricPolicy \"shop/only-api\" rule 1 asks for a selector \
          that is at least as narrow as \"service=api\""
     );
-    wait_for_words(&stage, &web, &refusal);
+    wait_for_condition(&stage, &web, &refusal);
     assert_eq!(web.activity(&stage.cluster), "False FailedGetExternalMetric");
 
-    // No schema knows that a selector contradicts itself.
+    // No schema can detect that a selector contradicts itself.
     let contradiction = json!([{"key": "service", "operator": "In", "values": ["web"]}, {"key": "service", "operator": "DoesNotExist"}]);
     let spoiled = json!({"rules": [{"metric": ".*", "selector": {"matchExpressions": contradiction}}]});
     apply(&stage, "only-api", shop::NAMESPACE, &spoiled);

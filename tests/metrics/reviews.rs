@@ -1,5 +1,5 @@
-//! Which user may read which metric: by the RBAC of a real API server, and with the reviews that every other
-//! adapter sends.
+//! Which user may read which metric, by the RBAC of a real API server. The filter sends the same reviews as every other
+//! adapter.
 
 use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{AccessReview, ReviewError, review_failed};
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop";
 
-/// Whoever is asked answers in that time, on a machine with much else to do.
-const PATIENT: &str = r#""request_timeout": "60s", "#;
+/// Long enough for every answer, even on a busy machine.
+const LONG_TIMEOUT: &str = r#""request_timeout": "60s", "#;
 
-/// A shop whose metrics the proxy asks about, and a client that is believed to be the API server.
+/// A shop whose proxy reviews requests for metrics, and the client certificate of the API server.
 fn stage() -> (Stage, Tls) {
     let reviewed = |_: &_| Example {
         changes: vec![(
@@ -28,7 +28,7 @@ fn stage() -> (Stage, Tls) {
         )],
         ..Example::unchanged()
     };
-    let stage = Stage::of(Version::Tested, Controllers::None, PATIENT, reviewed);
+    let stage = Stage::of(Version::Tested, Controllers::None, LONG_TIMEOUT, reviewed);
     shop::create(&stage.cluster);
     shop::observe(&stage.cluster);
     stage.wait_for_the_shop();
@@ -37,7 +37,7 @@ fn stage() -> (Stage, Tls) {
     (stage, client)
 }
 
-/// A Role in the shop, for a user or a group.
+/// Creates a Role in the shop for a user or a group.
 fn allow(stage: &Stage, name: &str, rule: &Value, subject: &str) {
     let (kind, subject) = subject.split_once(' ').expect("`User NAME` or `Group NAME`");
     let api = "rbac.authorization.k8s.io";
@@ -135,7 +135,8 @@ fn a_role_decides_who_may_read_a_metric() {
     becomes(403, &alice, &external);
 }
 
-/// A Role is for its namespace: `*` is none, and what is in all of them is more than one Role gives.
+/// A Role grants access in its own namespace. `*` is not a namespace, and access to all namespaces needs more than one
+/// Role.
 fn all_namespaces_are_for_a_cluster_role(stage: &Stage, client: &Tls) {
     let carol = [("x-remote-user", "carol")];
     let one = format!("{CUSTOM}/metrics/burst_headroom");
@@ -172,7 +173,7 @@ fn all_namespaces_are_for_a_cluster_role(stage: &Stage, client: &Tls) {
     assert_eq!(found, [(&json!("shop"), &json!("12"))]);
 }
 
-/// The API server itself is of `system:masters`; so the cluster is as whole as without reviews, and HPAs are answered.
+/// The API server's own user is in `system:masters`, so discovery and HPAs work as they do without reviews.
 #[test]
 fn the_clusters_own_controllers_are_allowed_and_the_shipped_role_lets_the_gateway_ask() {
     let (stage, client) = stage();
@@ -201,7 +202,7 @@ fn the_clusters_own_controllers_are_allowed_and_the_shipped_role_lets_the_gatewa
     wait::for_ok(SOON, "a role", || stage.cluster.try_kubectl(&may, ""));
 }
 
-/// Users, each with what the API server says of one.
+/// Users, each with the headers that the API server sends for one.
 const USERS: [&[(&str, &str)]; 5] = [
     &[("x-remote-user", "alice")],
     &[
@@ -295,7 +296,7 @@ fn reviews_and_refusals_equal_those_of_other_adapters() {
             ask("GET", "/warm", USERS[0]);
             reviews.take_specs().iter().any(|spec| spec["user"] == "alice")
         });
-        // What it asked before it keeps for a while.
+        // The server caches earlier reviews for a while.
         let mut kept = Vec::new();
         for (method, path) in REQUESTS {
             for user in USERS {
@@ -308,16 +309,16 @@ fn reviews_and_refusals_equal_those_of_other_adapters() {
                 let ours = AccessReview::of(&request);
                 let spec: Value = serde_json::from_str(&ours.to_json()).expect("JSON");
                 let spec = without_empty(spec["spec"].clone());
-                kept.extend(asked_of(&reviews, user));
+                kept.extend(review_of(&reviews, user));
                 assert!(
                     kept.contains(&spec),
                     "{method} {path} {user:?}: {spec:#}\n{:#?}",
                     kept.last()
                 );
-                refuses_alike(method, path, &ours, &theirs);
+                check_equal_refusal(method, path, &ours, &theirs);
             }
         }
-        // Without a clear answer the user is refused, and the next request is reviewed again.
+        // Without a clear answer, the user is refused, and the next request is reviewed again.
         for status in [json!({"allowed": true, "denied": true}), Value::Null] {
             reviews.answer_with(
                 if status.is_null() {
@@ -336,8 +337,8 @@ fn reviews_and_refusals_equal_those_of_other_adapters() {
     });
 }
 
-/// The question about that user, if one was asked; the API server's own probes are about others.
-fn asked_of(reviews: &ReviewServer, user: &[(&str, &str)]) -> Option<Value> {
+/// The review for that user, if there was one. The API server's own probes have other users.
+fn review_of(reviews: &ReviewServer, user: &[(&str, &str)]) -> Option<Value> {
     let (_, name) = user[0];
     let mut asked: Vec<_> = reviews
         .take_specs()
@@ -348,7 +349,7 @@ fn asked_of(reviews: &ReviewServer, user: &[(&str, &str)]) -> Option<Value> {
     asked.pop()
 }
 
-/// Go leaves out lists that are empty.
+/// Go omits empty lists.
 fn without_empty(mut spec: Value) -> Value {
     if spec["groups"].as_array().is_some_and(Vec::is_empty) {
         spec.as_object_mut().map(|spec| spec.remove("groups"));
@@ -356,7 +357,7 @@ fn without_empty(mut spec: Value) -> Value {
     spec
 }
 
-fn refuses_alike(method: &str, path: &str, ours: &AccessReview<'_>, theirs: &Answer) {
+fn check_equal_refusal(method: &str, path: &str, ours: &AccessReview<'_>, theirs: &Answer) {
     let ours = ours.forbidden("a <reason>");
     assert_eq!(theirs.status, ours.status, "{method} {path}: {theirs:?}");
     if method != "HEAD" {

@@ -10,7 +10,7 @@ use burst_testkit::{
 };
 use serde_json::{Value, json};
 
-/// What all proxies count is in the metric of that name where one of them is the hub.
+/// With a hub, the metrics with this suffix include the requests of all proxies.
 pub(crate) const RATES: &str =
     r#""requests": {"window": "10s", "report_interval": "1s", "accept": {"filter_chain": "hub"}}, "#;
 
@@ -36,7 +36,7 @@ pub(crate) fn external(metric: &str, labels: &Value, target: &Value) -> Value {
     json!({"type": "External", "external": {"metric": {"name": metric, "selector": selector}, "target": target}})
 }
 
-/// The last is the queue of seed 002, as v2 has it: several series, summed, so many for each worker.
+/// The last metric is the queue of seed 002, as in v2: the sum of several series, with a target per worker.
 #[test]
 fn an_hpa_scales_up_and_down_by_every_kind_of_metric() {
     let stage = Stage::with(Version::Tested, Controllers::All, RATES);
@@ -75,7 +75,7 @@ fn a_service_scaled_to_zero_scales_up_with_its_first_requests() {
     traffic.stop();
 }
 
-/// What is stale is not served: an error leaves a Deployment as it is, and a wrong number would not.
+/// A stale value is an error, and an error leaves a Deployment as it is. A wrong number would not.
 #[test]
 fn an_hpa_keeps_its_replicas_while_the_snapshot_is_stale() {
     let mut stage = Stage::with(Version::Tested, Controllers::All, r#""max_staleness": "5s", "#);
@@ -98,9 +98,9 @@ fn an_hpa_keeps_its_replicas_while_the_snapshot_is_stale() {
         }
     });
     scale_web(&stage, 3);
-    let looks = stage.proxy.envoy.stat(LOOKS);
+    let looks = stage.proxy.envoy.stat(UNAVAILABLE_ANSWERS);
     wait::until(SOON, "some more looks", || {
-        stage.proxy.envoy.stat(LOOKS) > looks.map(|looks| looks + 5)
+        stage.proxy.envoy.stat(UNAVAILABLE_ANSWERS) > looks.map(|looks| looks + 5)
     });
     assert_eq!(worker.replicas(&stage.cluster), "4");
 
@@ -109,8 +109,8 @@ fn an_hpa_keeps_its_replicas_while_the_snapshot_is_stale() {
     wait_for_replicas(&stage.cluster, follower, 3);
 }
 
-/// What the metrics listener answered that it has nothing fresh.
-const LOOKS: &str = "http.metrics_apis.downstream_rq_5xx";
+/// The metrics listener's answers that it has no fresh value.
+const UNAVAILABLE_ANSWERS: &str = "http.metrics_apis.downstream_rq_5xx";
 
 fn scale_web(stage: &Stage, replicas: u32) {
     let replicas = format!("--replicas={replicas}");

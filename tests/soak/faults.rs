@@ -1,4 +1,4 @@
-//! Random faults from a seed, one after the other, with a pause between two.
+//! Random faults from a seed, one after the other, with a pause after each.
 
 use std::time::Duration;
 
@@ -18,17 +18,17 @@ pub(crate) struct Kind {
 }
 
 enum What {
-    /// In the answers to requests for one resource, or all.
+    /// In the answers to requests for one resource, or for all.
     Answers(fn() -> Fault),
-    /// The API refuses connections.
+    /// The API server refuses connections.
     Away,
-    /// The API compacts its history.
+    /// The API server compacts its history.
     Forget,
-    /// The listener is given another configuration.
+    /// The listener gets another configuration.
     Swap,
 }
 
-/// Every kind. Each comes once at the start, so that memory reaches its peak.
+/// All kinds of faults. Each occurs once at the start, so that memory reaches its peak.
 pub(crate) const KINDS: [Kind; 21] = [
     answers("401 Unauthorized", || Fault::Unauthorized),
     answers("403 Forbidden", || Fault::Forbidden),
@@ -62,7 +62,7 @@ pub(crate) const KINDS: [Kind; 21] = [
     },
 ];
 
-/// The first fault after the first round, long enough that a stale header would be seen.
+/// The first fault after the first round. It lasts long enough for a stale header to show.
 const AWAY: usize = 18;
 const OUTAGE: Duration = Duration::from_secs(LIMIT.as_secs() + SLACK.as_secs() + 3);
 
@@ -77,7 +77,7 @@ const RESOURCES: [&str; 5] = [HPAS, SERVICES, DEPLOYMENTS, STATEFULSETS, "*"];
 pub(crate) struct Faults {
     chance: Rng,
     counts: [u64; KINDS.len()],
-    /// What is wrong, and until when; then a rest until then.
+    /// The current fault and its end.
     now: Option<(&'static str, Duration)>,
     rest: Duration,
     variant: u64,
@@ -101,7 +101,7 @@ impl Faults {
         self.now.map_or("nothing", |(what, _)| what)
     }
 
-    /// How often each kind had its turn.
+    /// How often each kind has occurred.
     pub(crate) fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -110,14 +110,14 @@ impl Faults {
         self.variant
     }
 
-    /// Moves on; `swap` gives the listener the configuration of that number.
+    /// Starts or ends a fault when it is due. `swap` gives the listener the configuration with that number.
     pub(crate) fn step(&mut self, at: Duration, backend: &mut Backend, swap: impl Fn(u64)) {
-        self.live(backend);
+        self.change_cluster(backend);
         match self.now {
             Some((_, until)) if at < until => {}
             Some(_) => {
                 self.end(backend);
-                let longest = if self.had_each() { 1_500 } else { 400 };
+                let longest = if self.each_has_occurred() { 1_500 } else { 400 };
                 self.rest = at + Duration::from_millis(self.chance.u64(200..longest));
             }
             None if at >= self.rest => self.begin(at, backend, swap),
@@ -134,8 +134,8 @@ impl Faults {
         self.now = None;
     }
 
-    /// The changes of an ordinary cluster.
-    fn live(&mut self, backend: &Backend) {
+    /// Makes the changes of an ordinary cluster.
+    fn change_cluster(&mut self, backend: &Backend) {
         backend.scale_ngsa_1(self.chance.u32(1..=5));
         let labels = json!({"metadata": {"labels": {"soak": self.chance.u32(..).to_string()}}});
         let [resource, object] = match self.chance.u8(..3) {
@@ -150,10 +150,10 @@ impl Faults {
     }
 
     fn begin(&mut self, at: Duration, backend: &mut Backend, swap: impl Fn(u64)) {
-        let (turn, lasts) = match self.counts.iter().position(|count| *count == 0) {
+        let (turn, random_duration) = match self.counts.iter().position(|count| *count == 0) {
             Some(turn) => (turn, Duration::from_millis(300)),
             None if self.counts.iter().all(|count| *count == 1) => (AWAY, OUTAGE),
-            None => (self.chance.usize(..KINDS.len()), self.lasts()),
+            None => (self.chance.usize(..KINDS.len()), self.random_duration()),
         };
         let kind = &KINDS[turn];
         self.counts[turn] += 1;
@@ -172,16 +172,16 @@ impl Faults {
                 swap(self.variant);
             }
         }
-        self.now = Some((kind.name, at + lasts));
+        self.now = Some((kind.name, at + random_duration));
     }
 
-    /// Whether each kind came at least once, so that memory has reached its peak.
-    pub(crate) fn had_each(&self) -> bool {
+    /// Whether each kind has occurred at least once, so that memory has reached its peak.
+    pub(crate) fn each_has_occurred(&self) -> bool {
         !self.counts.contains(&0)
     }
 
-    /// Most faults are short; some last longer than a snapshot stays fresh.
-    fn lasts(&mut self) -> Duration {
+    /// The duration of a fault: mostly short, and sometimes longer than a snapshot stays fresh.
+    fn random_duration(&mut self) -> Duration {
         let longest = if self.chance.u8(..8) == 0 { 15_000 } else { 4_000 };
         Duration::from_millis(self.chance.u64(500..longest))
     }

@@ -1,4 +1,4 @@
-//! Requests over connections that are kept; the expected answer of each is known.
+//! Requests over keep-alive connections. The expected answer of each one is known.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,60 +11,60 @@ use burst_testkit::{
     http::{Answer, KeepAlive, Request},
 };
 
-/// The listener balances exactly, so each of the two workers has half of them.
+/// The listener balances connections exactly, so each of the two workers gets half of them.
 pub(crate) const CONNECTIONS: usize = 4;
 
-/// Between two requests of a connection. The machine is to have time left for the faults.
+/// The pause between two requests of a connection, which leaves the machine time for the faults.
 const PACE: Duration = Duration::from_millis(2);
 
-/// One of that many requests goes to an endpoint of the filter.
+/// One in this many requests goes to an endpoint of the filter.
 const OWN: usize = 50;
 
-/// The answers of the upstream, which the client must see unchanged.
+/// Answers that the upstream gives. The client must receive them unchanged.
 const WANTED: [(u16, usize); 5] = [(200, 6), (200, 20_000), (404, 100), (500, 0), (503, 1_000)];
 
 /// The counts so far.
 #[derive(Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) requests: u64,
-    /// With another status or body than the upstream gave.
+    /// Responses with another status or body than the upstream's.
     pub(crate) changed: u64,
     /// Requests that were not answered.
     pub(crate) broken: u64,
     /// Requests that were sent again because the kept connection was closed.
     pub(crate) again: u64,
-    /// Answers of the filter that it must not give.
+    /// Answers that the filter must not give.
     pub(crate) odd: u64,
     pub(crate) with_header: u64,
-    /// The greatest age of a snapshot when its header was requested.
+    /// The greatest age of a snapshot at the time of the request.
     pub(crate) oldest: Duration,
     /// The first unexpected answer.
     pub(crate) first: Option<String>,
 }
 
 impl Tally {
-    fn amiss(&mut self, what: impl FnOnce() -> String) -> u64 {
+    fn record_failure(&mut self, what: impl FnOnce() -> String) -> u64 {
         if self.first.is_none() {
             self.first = Some(what());
         }
         1
     }
 
-    /// Takes the answer to a request that was sent then.
-    fn take(&mut self, answer: &Answer, sent: Duration, (status, length): (u16, usize)) {
+    /// Checks the answer to a request that was sent at that time.
+    fn check(&mut self, answer: &Answer, sent: Duration, (status, length): (u16, usize)) {
         if answer.status != status || answer.body != echo(length) {
-            self.changed += self.amiss(|| format!("{status} with {length} bytes came as {answer:.200?}"));
+            self.changed += self.record_failure(|| format!("{status} with {length} bytes came as {answer:.200?}"));
         }
         let Some(header) = answer.header("x-burst") else { return };
         self.with_header += 1;
         match as_of(header) {
             Some(as_of) => self.oldest = self.oldest.max(sent.saturating_sub(as_of)),
-            None => self.odd += self.amiss(|| format!("x-burst: {header}")),
+            None => self.odd += self.record_failure(|| format!("x-burst: {header}")),
         }
     }
 }
 
-/// Since 1970, in whole seconds: the time that the header says.
+/// The Unix time in the header, in whole seconds.
 fn as_of(header: &str) -> Option<Duration> {
     let rest = header.split_once("as-of=")?.1;
     let digits = rest.split(',').next()?;
@@ -75,7 +75,7 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Load until it is stopped.
+/// Runs load until it is stopped.
 pub(crate) struct Load {
     tally: Arc<Mutex<Tally>>,
     over: Arc<AtomicBool>,
@@ -132,11 +132,11 @@ fn ask(address: SocketAddr, tally: &Mutex<Tally>, over: &AtomicBool) {
                 tally.again += u64::from(again);
                 match own {
                     true if [200, 503].contains(&answer.status) => {}
-                    true => tally.odd += tally.amiss(|| format!("/burstmetrics: {answer:?}")),
-                    false => tally.take(&answer, sent, wanted),
+                    true => tally.odd += tally.record_failure(|| format!("/burstmetrics: {answer:?}")),
+                    false => tally.check(&answer, sent, wanted),
                 }
             }
-            Err(error) => tally.broken += tally.amiss(|| format!("no answer: {error}")),
+            Err(error) => tally.broken += tally.record_failure(|| format!("no answer: {error}")),
         }
         drop(tally);
         thread::sleep(PACE);

@@ -1,7 +1,7 @@
-//! The filter under load in a real Envoy while everything around it fails at random: `make soak`. At the end it prints a table
-//! of its promises; the exit code says whether they held.
+//! The filter under load in a real Envoy, while everything around it fails at random: `make soak`. At the end it prints
+//! a table of its promises; the exit code says whether they held.
 //!
-//! Some seconds of it are a test, with the same code. `SOAK_SEED` plays the faults of another run again.
+//! A run of some seconds, with the same code, is a test. `SOAK_SEED` repeats the faults of another run.
 #![allow(missing_docs, reason = "a program")]
 
 mod faults;
@@ -28,13 +28,13 @@ use crate::memory::Memory;
 use crate::promises::Report;
 use crate::screen::Screen;
 
-/// Without `SOAK`: the test. Each is after the warm-up.
+/// The length of the test, which is the run without `SOAK`. The length excludes the warm-up.
 const SHORT: Duration = Duration::from_secs(25);
 
 /// The age at which a snapshot is stale.
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// How often the screen and the memory are updated.
+/// How often the run updates the screen and measures memory.
 const LOOK: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
@@ -70,23 +70,23 @@ fn soak(length: Duration, seed: u64) -> Report {
     let mut main = proxy.client("main");
     let request = Request::to(NGSA_1_CLUSTER);
     main.wait(&request, "a header", |answer| answer.header("x-burst").is_some());
-    // A change of the listeners would close idle connections.
+    // A change of the listeners would close this idle connection.
     drop(main);
 
     let load = Load::start(proxy.envoy.listener("main"));
     let (mut faults, mut memory) = (Faults::new(seed), Memory::of(proxy.envoy.id()));
     let mut screen = Screen::new(length);
     let (started, mut warm) = (Instant::now(), None);
-    // On a slow machine the warm-up takes longer.
+    // The warm-up takes longer on a slow machine.
     while warm.is_none_or(|warm| started.elapsed() < warm + length) {
         faults.step(started.elapsed(), &mut backend, |variant| {
             proxy.replace_listeners(&[plugin(variant)]);
         });
-        if warm.is_none() && faults.had_each() {
+        if warm.is_none() && faults.each_has_occurred() {
             warm = Some(started.elapsed());
         }
         let since = warm.map(|warm| started.elapsed().saturating_sub(warm));
-        memory.look(since);
+        memory.measure(since);
         screen.show(since, &load.tally(), memory.now(), faults.what());
         std::thread::sleep(LOOK);
     }
@@ -94,7 +94,7 @@ fn soak(length: Duration, seed: u64) -> Report {
     faults.end(&mut backend);
     let tally = load.stop();
 
-    // Afterwards the filter serves the cluster as it is.
+    // After the faults, the filter serves the current cluster.
     backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     let has_risen = |header: Option<&str>| header.is_some_and(|header| header.starts_with(&risen));
@@ -116,7 +116,8 @@ fn soak(length: Duration, seed: u64) -> Report {
     }
 }
 
-/// The keys of one of the configurations that take each other's place: one changes what is served, another only words.
+/// The keys of one of three configurations that replace each other. One changes the header's text, another how the
+/// filter reads.
 fn keys(variant: u64) -> Value {
     let mut keys = json!({
         "max_staleness": format!("{}s", LIMIT.as_secs()),

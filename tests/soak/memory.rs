@@ -3,15 +3,15 @@
 use std::fs;
 use std::time::Duration;
 
-/// What was seen of it.
+/// Measurements of a process's memory.
 pub(crate) struct Memory {
     process: u32,
     now: u64,
-    /// After the warm-up.
+    /// Only measurements after the warm-up.
     seen: Vec<(Duration, u64)>,
 }
 
-/// Between the beginning, after the warm-up, and the end.
+/// The memory just after the warm-up and at the end.
 #[derive(Clone, Copy, serde::Serialize)]
 pub(crate) struct Growth {
     pub(crate) warm_bytes: u64,
@@ -33,8 +33,8 @@ impl Memory {
         }
     }
 
-    /// Looks at it, so long after the warm-up.
-    pub(crate) fn look(&mut self, at: Option<Duration>) {
+    /// Measures the memory, this long after the warm-up.
+    pub(crate) fn measure(&mut self, at: Option<Duration>) {
         self.now = resident(self.process);
         self.seen.extend(at.map(|at| (at, self.now)));
     }
@@ -43,8 +43,8 @@ impl Memory {
         self.now
     }
 
-    /// Medians of the first third and of the last: an answer that is large for a moment does not count, nor VMs that are
-    /// there twice while a configuration takes another's place.
+    /// The medians of the first third and of the last. A median ignores an answer that is large for a moment, and VMs
+    /// that exist twice while one configuration replaces another.
     pub(crate) fn growth(&self, length: Duration) -> Growth {
         let median = |of: std::ops::Range<Duration>| {
             let seen = self.seen.iter().filter(|(at, _)| of.contains(at));

@@ -12,10 +12,10 @@ use crate::memory::Growth;
 /// A tick notices that the snapshot is stale, a header has whole seconds, and the machine is busy.
 pub(crate) const SLACK: Duration = Duration::from_secs(4);
 
-/// What an allocator does of its own accord.
-const MOST_GROWTH: u64 = 8 << 20;
+/// The growth that an allocator causes by itself.
+const MAX_GROWTH: u64 = 8 << 20;
 
-/// A run.
+/// The results of a run.
 pub(crate) struct Report {
     pub(crate) seed: u64,
     pub(crate) length: Duration,
@@ -27,7 +27,7 @@ pub(crate) struct Report {
     pub(crate) swaps: u64,
 }
 
-/// A row: what, what is allowed, what was seen, whether that is within it.
+/// A row: the claim, the limit, the measured value, and whether it is within the limit.
 type Promise = (&'static str, String, String, bool);
 
 impl Report {
@@ -36,7 +36,7 @@ impl Report {
         let tally = &self.tally;
         let (oldest, allowed) = (tally.oldest, LIMIT + SLACK);
         let growth = self.memory.bytes();
-        // A change of the configuration closes what is idle.
+        // A change of the configuration closes idle connections.
         let closed = self.swaps * CONNECTIONS as u64;
         vec![
             none("responses changed in status or body", tally.changed),
@@ -57,9 +57,9 @@ impl Report {
             ),
             (
                 "memory gained after the warm-up, MiB",
-                mebibytes(MOST_GROWTH),
+                mebibytes(MAX_GROWTH),
                 mebibytes(growth),
-                growth <= MOST_GROWTH,
+                growth <= MAX_GROWTH,
             ),
         ]
     }
@@ -90,7 +90,7 @@ impl Report {
         }
     }
 
-    /// Writes `bench/soak.json` in the target folder; `temporary` is the program's `CARGO_TARGET_TMPDIR`.
+    /// Writes `bench/soak.json` to the target directory. `temporary` is the program's `CARGO_TARGET_TMPDIR`.
     pub(crate) fn keep(&self, temporary: &str) {
         let folder = Path::new(temporary).with_file_name("bench");
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -116,7 +116,7 @@ impl Report {
     }
 }
 
-/// One digit after the point.
+/// With one decimal.
 pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{}.{}", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20)
 }

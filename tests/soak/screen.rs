@@ -1,4 +1,4 @@
-//! The progress: one line that changes in a terminal, and a line now and then elsewhere.
+//! The progress: one line that is updated in a terminal, and an occasional line otherwise.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::load::Tally;
 use crate::promises::mebibytes;
 
-/// Between two lines where standard error is no terminal.
+/// The time between two lines if standard error is not a terminal.
 const SELDOM: Duration = Duration::from_secs(60);
 
 pub(crate) struct Screen {
@@ -25,7 +25,7 @@ impl Screen {
         }
     }
 
-    /// `at` is after the warm-up.
+    /// `at` is the time since the warm-up.
     pub(crate) fn show(&mut self, at: Option<Duration>, tally: &Tally, resident: u64, what: &str) {
         let line = format!(
             "{} of {}  {} requests  {} changed, {} broken  oldest header {:.1} s  {} MiB  {what}",

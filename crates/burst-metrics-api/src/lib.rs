@@ -13,7 +13,7 @@
 //!    kube-apiserver has authorized that user. With [`review`], the filter asks the API server once more. Policies for
 //!    external metrics are checked with the next step, because they also protect the metrics of another adapter.
 //! 3. *Route*: [`serve`] answers a request itself, unless another adapter has the metric ([`adapters`]).
-//! 4. *LocalReply*: values come from the snapshot of the cluster and from the requests that the proxies count. Discovery,
+//! 4. *Answer*: values come from the snapshot of the cluster and from the requests that the proxies count. Discovery,
 //!    health and OpenAPI follow from the configuration alone, so an outage of the Kubernetes API is an error of each metric
 //!    and not of the API.
 //!

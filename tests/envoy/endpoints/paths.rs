@@ -1,4 +1,4 @@
-//! Methods and paths other than those of the specification.
+//! Methods and paths outside the specification.
 
 use burst_testkit::{
     Version,
@@ -12,7 +12,7 @@ use super::{TEXT, essence, synced};
 on_each_envoy!(
     refused_methods_and_paths_get_a_status_and_a_reason,
     head_is_get_without_a_body,
-    path_tricks_reach_nothing_that_the_plain_path_does_not,
+    no_path_encoding_reaches_what_the_plain_path_does_not,
 );
 
 fn refused_methods_and_paths_get_a_status_and_a_reason(version: Version) {
@@ -60,7 +60,7 @@ fn refused_methods_and_paths_get_a_status_and_a_reason(version: Version) {
             "{path}"
         );
     }
-    // An escaped slash is no border, and so there is no such name.
+    // An escaped slash does not separate segments, so no Service has this name.
     let escaped = main.ask(&Request::get("/burstmetrics/services/default/ngsa-svc-1%2F"));
     assert_eq!(essence(&escaped), (204, None, ""));
     let beside = main.ask(&Request::get("/burstmetricsx").through(NGSA_1_CLUSTER));
@@ -87,8 +87,8 @@ fn head_is_get_without_a_body(version: Version) {
     }
 }
 
-/// A sample of the table in `burst-model`, as Envoy hands it on: with and without what it does to paths itself.
-fn path_tricks_reach_nothing_that_the_plain_path_does_not(version: Version) {
+/// A sample of the table in `burst-model`, as Envoy forwards it: with and without Envoy's own path normalization.
+fn no_path_encoding_reaches_what_the_plain_path_does_not(version: Version) {
     let backend = Backend::sample();
     let keys = json!({"endpoints": {"hosts": ["burst.test"]}});
     let (_proxy, mut main) = Proxy::start(version, &backend, keys);
@@ -136,7 +136,7 @@ fn path_tricks_reach_nothing_that_the_plain_path_does_not(version: Version) {
     assert_eq!(absolute.status, 200, "the host of the path counts, as in RFC 9112");
 }
 
-/// The headers, of those that tell the time only the names.
+/// The headers, without the values of those that contain a time.
 fn timeless(answer: &Answer) -> Vec<(&str, &str)> {
     let headers = answer
         .headers

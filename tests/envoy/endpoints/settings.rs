@@ -1,4 +1,4 @@
-//! The settings of the endpoints, and their answers before the first read.
+//! The settings of the endpoints, and their answers before the first snapshot.
 
 use burst_testkit::{
     Version,
@@ -11,7 +11,7 @@ use super::{TEXT, essence, synced};
 
 on_each_envoy!(
     hosts_prefix_and_enabled_are_configurable,
-    a_cluster_that_was_never_read_is_a_503,
+    a_worker_without_a_snapshot_answers_503,
 );
 
 fn hosts_prefix_and_enabled_are_configurable(version: Version) {
@@ -40,14 +40,14 @@ fn hosts_prefix_and_enabled_are_configurable(version: Version) {
         let mut client = proxy.client(listener);
         client.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         let answer = client.ask(&request);
-        // What is not answered goes on to the upstream, and is a response like any other.
+        // Requests that the filter does not answer go to the upstream, and their responses get the header.
         let passed = (answer.body == "hello\n", answer.header("x-burst"));
         let expected = if answered { (false, None) } else { (true, Some(NGSA_1)) };
         assert_eq!(passed, expected, "{listener}: {request:?}");
     }
 }
 
-fn a_cluster_that_was_never_read_is_a_503(version: Version) {
+fn a_worker_without_a_snapshot_answers_503(version: Version) {
     let mut backend = Backend::sample();
     backend.refuse_connections();
     let (proxy, mut main) = Proxy::start(version, &backend, json!({}));

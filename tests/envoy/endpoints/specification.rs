@@ -18,7 +18,7 @@ const NGSA_2: &str = "service=ngsa/ngsa-2, current-load=2, target-load=4, max-lo
 const QUEUE: &str = "service=data/queue, current-load=6, target-load=7, max-load=9";
 const CHECKOUT: &str = "service=shop/checkout, current-load=6, target-load=10, max-load=13";
 
-/// The bulk answer with these rows.
+/// The bulk answer with these services.
 fn bulk(rows: &[(&str, &str)]) -> String {
     let rows: Vec<_> = rows
         .iter()
@@ -70,7 +70,7 @@ fn the_examples_of_the_specification_are_answered(version: Version) {
         ("deployments/data/queue", nothing()),
     ] {
         for path in [format!("/burstmetrics/{path}"), format!("/burstmetrics/{path}/")] {
-            // Routed to a mapped service, were it not for the filter.
+            // Without the filter, the route leads to a mapped Service.
             let answer = main.ask(&Request::get(&path).through(NGSA_1_CLUSTER));
             let (status, content_type, body) = &expected;
             assert_eq!(essence(&answer), (*status, *content_type, body.as_str()), "{path}");

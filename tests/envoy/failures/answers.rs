@@ -1,4 +1,4 @@
-//! Answers that are no list: refusals, an overloaded server, something else altogether.
+//! Answers that are not a list: refusals, an overloaded server, unrelated content.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use burst_testkit::{
 };
 use serde_json::json;
 
-use super::{Failure, outlived};
+use super::{Failure, check_survival};
 
 on_each_envoy!(
     values_survive_refusals_by_the_api_server,
@@ -23,7 +23,7 @@ on_each_envoy!(
 );
 
 fn values_survive_refusals_by_the_api_server(version: Version) {
-    outlived(
+    check_survival(
         version,
         &[
             Failure {
@@ -68,7 +68,7 @@ fn values_survive_an_overloaded_api_server(version: Version) {
         advice: "asking again later",
     };
     let throttled = Fault::TooManyRequests { retry_after: 1 };
-    outlived(
+    check_survival(
         version,
         &[
             asking_later(HPAS, throttled, "throttled", "429 Too Many Requests"),
@@ -97,7 +97,7 @@ fn retry_after_is_respected(version: Version) {
     let throttled = of_hpas().position(|seen| seen.fault.is_some()).expect("it was there");
     let arrivals = backend.arrivals("/horizontalpodautoscalers");
     let pause = arrivals[throttled + 1] - arrivals[throttled];
-    // One of the filter's own choice would be over after a second; and a tick may come early.
+    // The filter's own backoff would end after a second. A tick may come early.
     assert!(pause >= Duration::from_secs(5), "{pause:?}");
 }
 
@@ -109,7 +109,7 @@ fn values_survive_answers_that_are_no_kubernetes_lists(version: Version) {
         says,
         advice: "check that `cluster` is the Kubernetes API and nothing stands in between",
     };
-    outlived(
+    check_survival(
         version,
         &[
             elsewhere(
@@ -132,7 +132,7 @@ fn values_survive_answers_that_are_no_kubernetes_lists(version: Version) {
 }
 
 fn values_survive_a_list_that_never_ends(version: Version) {
-    outlived(
+    check_survival(
         version,
         &[Failure {
             resource: SERVICES,

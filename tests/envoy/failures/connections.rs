@@ -1,4 +1,4 @@
-//! Answers that do not arrive, or only in part.
+//! Answers that do not arrive, or arrive only in part.
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
@@ -9,24 +9,24 @@ use burst_testkit::{
 };
 use serde_json::json;
 
-use super::{Failure, complaint, only_complaint, outlived_with, works_again};
+use super::{Failure, check_survival_with, failure_line, only_failure_line, works_again};
 
 on_each_envoy!(
     values_survive_broken_connections,
     a_slow_answer_within_the_timeout_is_accepted,
-    a_slow_answer_is_given_up_at_the_timeout,
+    a_slow_answer_is_abandoned_at_the_timeout,
     values_survive_an_api_server_that_is_down,
     an_answer_over_the_buffer_limit_is_requested_in_smaller_pages,
     a_request_that_cannot_be_sent_is_logged,
 );
 
-/// Short enough to be waited for twice, and long enough for whatever answers on a machine with much else to do.
+/// Short enough to expire twice in a test, and long enough for a good answer on a busy machine.
 const IN_TIME: &str = "10s";
 
 fn values_survive_broken_connections(version: Version) {
     let cut = "the answer was cut off, or is larger than Envoy buffers";
     let smaller = "smaller pages are tried; a smaller `page_size` saves that";
-    outlived_with(
+    check_survival_with(
         version,
         json!({"request_timeout": IN_TIME}),
         &[
@@ -73,15 +73,15 @@ fn a_slow_answer_within_the_timeout_is_accepted(version: Version) {
     assert_eq!(proxy.stat("burst_poll_cut_total"), 0);
 }
 
-fn a_slow_answer_is_given_up_at_the_timeout(version: Version) {
+fn a_slow_answer_is_abandoned_at_the_timeout(version: Version) {
     let backend = Backend::sample();
     let (proxy, mut main) = Proxy::start(version, &backend, listing(json!({"request_timeout": IN_TIME})));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
-    // Every drop comes in time, and the answer does not.
+    // Every byte arrives in time, but the whole answer does not.
     backend.api.faults.inject(HPAS, Fault::Trickle { seconds: 60 });
     proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2);
-    only_complaint(&proxy, HPAS);
+    only_failure_line(&proxy, HPAS);
     assert_eq!(main.ask(&Request::to(NGSA_1_CLUSTER)).header("x-burst"), Some(NGSA_1));
     backend.api.faults.clear();
     works_again(&backend, &proxy, &mut main, &[HPAS]);
@@ -96,7 +96,7 @@ fn values_survive_an_api_server_that_is_down(version: Version) {
     let all = [HPAS, SERVICES, DEPLOYMENTS, STATEFULSETS];
     proxy.wait_for_stat("burst_poll_unreachable_total", |count| count >= 2 * all.len() as u64);
     for resource in all {
-        let line = only_complaint(&proxy, resource);
+        let line = only_failure_line(&proxy, resource);
         assert!(
             line.contains("cannot be reached: ") && line.contains("; check the cluster's address"),
             "{line}"
@@ -120,10 +120,10 @@ fn an_answer_over_the_buffer_limit_is_requested_in_smaller_pages(version: Versio
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     proxy.wait_for_main_thread();
-    // Five HPAs: more than fits in one page or in four of them, but not in two.
+    // Five of these HPAs exceed the buffer limit, as do four. Two fit.
     backend.api.faults.inject(HPAS, Fault::Padding { bytes: 20_000 });
     works_again(&backend, &proxy, &mut main, &[HPAS]);
-    assert!(only_complaint(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
+    assert!(only_failure_line(&proxy, HPAS).ends_with("; smaller pages are tried; a smaller `page_size` saves that"));
     assert_eq!(proxy.wait_for_stat("burst_poll_cut_total", |count| count >= 2), 2);
     let asked = backend.api.requests.entries();
     let last = asked.iter().rfind(|seen| seen.resource == HPAS).expect("a request");
@@ -134,7 +134,7 @@ fn a_request_that_cannot_be_sent_is_logged(version: Version) {
     let backend = Backend::sample();
     let (proxy, mut main) = Proxy::start(version, &backend, json!({"cluster": "nowhere"}));
     proxy.wait_for_stat("burst_poll_not_sent_total", |count| count >= 8);
-    let line = complaint(&proxy, HPAS);
+    let line = failure_line(&proxy, HPAS);
     assert!(
         line.contains("the request was not sent: Envoy has no cluster of that name (nowhere)"),
         "{line}"

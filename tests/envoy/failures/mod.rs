@@ -1,5 +1,5 @@
-//! What goes wrong with the Kubernetes API: the last values are served, one line says what to do, and the first good
-//! answer ends it. What a failure means is tested in `burst-model`; here it is what Envoy makes of it.
+//! Failures of the Kubernetes API: the filter serves the last values, logs one line with advice, and recovers with the
+//! first good answer. `burst-model` tests what each failure means; these tests show what Envoy makes of it.
 
 mod answers;
 mod connections;
@@ -14,7 +14,7 @@ use burst_testkit::{
 };
 use serde_json::{Value, json};
 
-/// How reading one resource fails.
+/// A failure to read one resource.
 struct Failure {
     resource: &'static str,
     fault: Fault,
@@ -23,7 +23,7 @@ struct Failure {
     advice: &'static str,
 }
 
-/// Waits until a list has failed twice, so that a second line would be there.
+/// Waits until a list has failed twice, so that a second log line would be visible.
 fn failed_twice(backend: &Backend, resource: &str) {
     let failures = || {
         backend
@@ -34,8 +34,8 @@ fn failed_twice(backend: &Backend, resource: &str) {
     wait::until(PATIENCE, &format!("two failures of {resource}"), || failures() >= 2);
 }
 
-/// The line that says that a resource cannot be listed: one of each thread that polled.
-fn complaint(proxy: &Proxy, resource: &str) -> String {
+/// The log line about a resource that cannot be listed. Each thread that polled logs it once.
+fn failure_line(proxy: &Proxy, resource: &str) -> String {
     let lines = proxy.log_lines(&format!("cannot list {resource}: "));
     let [line, others @ ..] = &lines[..] else {
         panic!("no line for {resource}")
@@ -45,31 +45,31 @@ fn complaint(proxy: &Proxy, resource: &str) -> String {
     line.clone()
 }
 
-/// The same where the poll stayed with one thread.
-fn only_complaint(proxy: &Proxy, resource: &str) -> String {
+/// The same, for a poll that stayed with one thread.
+fn only_failure_line(proxy: &Proxy, resource: &str) -> String {
     let lines = proxy.log_lines(&format!("cannot list {resource}: "));
     assert_eq!(lines.len(), 1, "one line for {resource}: {lines:#?}");
-    complaint(proxy, resource)
+    failure_line(proxy, resource)
 }
 
-/// Waits for new values, and for the words that say so.
+/// Waits for new values, and for the log lines about the recovery.
 fn works_again(backend: &Backend, proxy: &Proxy, main: &mut Client, resources: &[&str]) {
     backend.scale_ngsa_1(3);
-    let risen = NGSA_1.replace("current-load=1", "current-load=3");
-    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+    let scaled = NGSA_1.replace("current-load=1", "current-load=3");
+    main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&scaled));
     for resource in resources {
         let words = format!("listing {resource} works again");
         wait::until(PATIENCE, &words, || proxy.log_lines(&words).len() == 1);
-        only_complaint(proxy, resource);
+        only_failure_line(proxy, resource);
     }
 }
 
-fn outlived(version: Version, failures: &[Failure]) {
-    outlived_with(version, json!({}), failures);
+fn check_survival(version: Version, failures: &[Failure]) {
+    check_survival_with(version, json!({}), failures);
 }
 
-/// The same with these keys.
-fn outlived_with(version: Version, keys: Value, failures: &[Failure]) {
+/// The same, with additional configuration keys.
+fn check_survival_with(version: Version, keys: Value, failures: &[Failure]) {
     let backend = Backend::sample();
     let (proxy, mut main) = Proxy::start(version, &backend, listing(keys));
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
@@ -87,7 +87,7 @@ fn outlived_with(version: Version, keys: Value, failures: &[Failure]) {
     {
         failed_twice(&backend, resource);
         proxy.wait_for_stat(&format!("burst_poll_{outcome}_total"), |count| count >= 2);
-        let line = only_complaint(&proxy, resource);
+        let line = only_failure_line(&proxy, resource);
         assert!(line.contains(says) && line.ends_with(&format!("; {advice}")), "{line}");
     }
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Invalid objects, and kinds that the cluster lacks.
+//! Invalid objects, and kinds that the cluster does not have.
 
 use burst_lab::api::Fault;
 use burst_lab::cluster::{HPAS, Resource};
@@ -10,7 +10,7 @@ use burst_testkit::{
 };
 use serde_json::json;
 
-use super::{complaint, failed_twice};
+use super::{failed_twice, failure_line};
 
 on_each_envoy!(
     a_malformed_object_excludes_only_that_object,
@@ -57,7 +57,7 @@ fn a_kind_that_the_cluster_lacks_has_no_effect(version: Version) {
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
     let rollouts = Request::get("/burstmetrics/rollouts");
     assert_eq!(main.ask(&rollouts).status, 204);
-    let line = complaint(&proxy, "rollouts.argoproj.io");
+    let line = failure_line(&proxy, "rollouts.argoproj.io");
     assert!(
         line.ends_with("; check that the cluster serves rollouts.argoproj.io v1alpha1"),
         "{line}"
@@ -86,10 +86,10 @@ fn a_kind_that_the_cluster_lacks_has_no_effect(version: Version) {
     main.wait(&rollouts, "a kind that came later", |answer| {
         answer.body.contains("\"shop/api\"")
     });
-    complaint(&proxy, "rollouts.argoproj.io");
+    failure_line(&proxy, "rollouts.argoproj.io");
 }
 
-/// What no API server sends, and one HPA more that is good.
+/// Objects that no API server sends, and a valid HPA.
 fn odd_objects() -> Vec<String> {
     let hpa = |name: &str, max: &str, current: &str, more: &str| {
         let target = r#"{"apiVersion":"apps/v1","kind":"Deployment","name":"ngsa-1"}"#;
@@ -109,7 +109,7 @@ fn odd_objects() -> Vec<String> {
     ]
 }
 
-/// Natively it is told of each what becomes of it (`tests/filter`); here it meets the stack of a VM.
+/// `tests/filter` checks the result for each object natively. This test checks the stack of a real VM.
 fn objects_that_no_api_server_sends_trap_no_vm(version: Version) {
     let seven = NGSA_1.replace(
         "current-load=1, target-load=4, max-load=5",
@@ -121,7 +121,7 @@ fn objects_that_no_api_server_sends_trap_no_vm(version: Version) {
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
         let objects = odd_objects();
         backend.api.faults.inject(HPAS, Fault::Also { objects });
-        // Of two HPAs of a workload the alphabetically first counts.
+        // If two HPAs scale one workload, the first by name counts.
         main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&seven));
         backend.api.faults.clear();
         backend.api.faults.inject(HPAS, Fault::NotText);
@@ -134,7 +134,7 @@ fn objects_that_no_api_server_sends_trap_no_vm(version: Version) {
     }
 }
 
-/// Ten objects that cannot be read, with a megabyte of text each, another one each time.
+/// Ten invalid objects with a megabyte of text each, which differs in each round.
 fn bad_megabytes(round: usize) -> Vec<String> {
     let text = format!("{round}\\u001b[31m\\r\\n{}", "x".repeat(1 << 20));
     let bad = |n| {

@@ -1,5 +1,5 @@
-//! The host functions, by the names under which the SDK imports them: a table from the ABI to the state of the VM
-//! whose thread calls. Statuses are those of proxy-wasm-cpp-host and Envoy 1.40.
+//! The host functions that the SDK imports, by name. Each one acts on the state of the VM whose thread calls it. The
+//! statuses are those of proxy-wasm-cpp-host and Envoy 1.40.
 
 use super::callout::Callout;
 use super::guest;
@@ -12,12 +12,12 @@ use proxy_wasm::types::{BufferType, LogLevel, MapType, MetricType, Status, Strea
 use std::slice;
 use std::time::Duration;
 
-/// Bytes the guest passes.
+/// Bytes that the guest passes to the host.
 fn bytes<'a>(start: *const u8, size: usize) -> &'a [u8] {
     if start.is_null() {
         return &[];
     }
-    // SAFETY: the only caller is the SDK in this process, with slices that live until the host function returns.
+    // SAFETY: only the SDK in this process calls this, with slices that live until the host function returns.
     unsafe { slice::from_raw_parts(start, size) }
 }
 
@@ -29,9 +29,9 @@ fn headers(start: *const u8, size: usize) -> Headers {
     wire::unpack(bytes(start, size))
 }
 
-/// Writes a result to where the guest wants it.
+/// Writes a result to the pointer that the guest passed.
 fn put<T>(place: *mut T, value: T) {
-    // SAFETY: the only caller is the SDK in this process, with places on its stack.
+    // SAFETY: only the SDK in this process calls this, with pointers to variables on its stack.
     unsafe { place.write(value) }
 }
 
@@ -54,12 +54,12 @@ fn status(result: Result<(), Status>) -> Status {
     result.err().unwrap_or(Status::Ok)
 }
 
-/// The status of a function with one result.
+/// The status of a function that returns one result.
 fn result<T>(result: Result<T, Status>, place: *mut T) -> Status {
     status(result.map(|value| put(place, value)))
 }
 
-/// The status of a function with one string of bytes as its result.
+/// The status of a function that returns bytes.
 fn bytes_result(result: Result<Vec<u8>, Status>, data: *mut *mut u8, size: *mut usize) -> Status {
     status(result.map(|value| put_bytes(&value, data, size)))
 }
@@ -272,7 +272,7 @@ extern "C" fn proxy_set_shared_data(
     }))
 }
 
-/// No lock is held while the guest panics.
+/// Panics if the test traps VMs on this value. No lock is held while the guest panics.
 fn trap_if_fatal(access: Access, key: &str, value: &[u8]) {
     let proxy = host(|vm| Ok(vm.proxy.clone()));
     assert!(
@@ -416,7 +416,7 @@ extern "C" fn proxy_increment_metric(id: u32, offset: i64) -> Status {
     }))
 }
 
-/// Knows `clear_route_cache`, which changes nothing here: a route is what the test says.
+/// Accepts `clear_route_cache` as a no-op: the test fixes the route.
 #[unsafe(no_mangle)]
 extern "C" fn proxy_call_foreign_function(
     name: *const u8,
@@ -430,7 +430,7 @@ extern "C" fn proxy_call_foreign_function(
     bytes_result(known.then(Vec::new).ok_or(Status::NotFound), data, size)
 }
 
-// No gRPC: every cluster is one that gRPC calls do not know, so no token exists.
+// gRPC is not supported: every cluster is unknown to gRPC calls, so no token exists.
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_grpc_call(

@@ -1,28 +1,28 @@
-//! HTTP callouts: the requests of the filter, and the answers that Envoy can give.
+//! HTTP callouts: the filter's requests, and the answers that Envoy can give to them.
 
 use super::message::{Headers, Response};
 use super::state::VmState;
 use proxy_wasm::types::Status;
 use std::time::Duration;
 
-/// `WasmResult::BrokenConnection`, which `get_grpc_status` gives after a callout that was cut off.
+/// `WasmResult::BrokenConnection`, which `get_grpc_status` returns after a callout was reset.
 const BROKEN_CONNECTION: u32 = 11;
 
 /// Envoy reads a timeout as a signed number of milliseconds.
 const LONGEST_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
 
-/// A callout that stands unanswered.
+/// A callout that has no answer yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Callout {
     pub(crate) cluster: String,
-    /// As the upstream would see them: Envoy has added two of its own.
+    /// The headers that the upstream receives, including the two that Envoy adds.
     pub(crate) headers: Headers,
     pub(crate) body: Vec<u8>,
-    /// None hangs for ever.
+    /// `None` never times out.
     pub(crate) timeout: Option<Duration>,
     pub(super) token: u32,
     pub(super) sent: Duration,
-    /// The stand-in was asked and said [`Answer::Never`].
+    /// The stand-in has returned [`Answer::Never`] for it.
     pub(super) hangs: bool,
 }
 
@@ -53,15 +53,15 @@ impl Callout {
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     Response(Response),
-    /// Nobody listens there, or TLS failed: a synthetic 503.
+    /// The connection was refused, or TLS failed: a synthetic 503.
     Unreachable,
-    /// The upstream speaks no HTTP, or sends more than 100 headers: a synthetic 502.
+    /// The upstream does not speak HTTP, or sends more than 100 headers: a synthetic 502.
     ProtocolError,
-    /// No headers within the timeout: a synthetic 504.
+    /// No headers arrived within the timeout: a synthetic 504.
     Timeout,
-    /// Cut off or timed out after the headers, or over the body limit: a callback with nothing in it.
+    /// Reset or timed out after the headers, or over the body limit: a callback with an empty response.
     Reset,
-    /// No end before the callout's own timeout.
+    /// Leaves the callout unanswered until its own timeout.
     Never,
 }
 
@@ -78,7 +78,8 @@ pub(super) const BODY_LIMIT: usize = 32 << 20;
 const HEADERS_LIMIT: usize = 100;
 
 impl Answer {
-    /// The response that reaches the filter, if one does. Texts are those of Envoy 1.40; 1.36 tells more of a 503.
+    /// The response that reaches the filter, if any. The texts are those of Envoy 1.40; Envoy 1.36 gives more detail in
+    /// a 503.
     pub(super) fn delivered(self, body_limit: usize) -> Option<Response> {
         match self {
             Self::Response(response) if response.headers.len() > HEADERS_LIMIT => {
@@ -102,7 +103,7 @@ fn synthetic(status: u32, body: &str) -> Response {
 }
 
 impl VmState {
-    /// Sends a callout on its way, as `Context::httpCall` does.
+    /// Sends a callout, as `Context::httpCall` does.
     pub(super) fn dispatch(&mut self, mut callout: Callout) -> Result<u32, Status> {
         if callout.timeout.is_some_and(|timeout| timeout > LONGEST_TIMEOUT) {
             return Err(Status::BadArgument);
@@ -131,8 +132,9 @@ impl VmState {
         Ok(self.last_token)
     }
 
-    /// Takes the callout away and lays its answer open; its three sizes. None if it has gone.
-    pub(super) fn lay_open(&mut self, root: u32, token: u32, answer: Answer) -> Option<[usize; 3]> {
+    /// Removes the callout, makes its answer readable and returns its three sizes. `None` if the callout no longer
+    /// exists.
+    pub(super) fn open_answer(&mut self, root: u32, token: u32, answer: Answer) -> Option<[usize; 3]> {
         let limit = self.proxy.state().body_limit;
         let root = self.roots.get_mut(&root)?;
         let position = root.callouts.iter().position(|callout| callout.token == token)?;
@@ -146,8 +148,8 @@ impl VmState {
         }))
     }
 
-    /// The stand-in will not answer this one.
-    pub(super) fn let_hang(&mut self, root: u32, token: u32) {
+    /// Marks a callout that the stand-in will not answer.
+    pub(super) fn leave_unanswered(&mut self, root: u32, token: u32) {
         let callouts = self
             .roots
             .get_mut(&root)

@@ -1,4 +1,4 @@
-//! Timers of root contexts, and which of them the clock fires next.
+//! Timers of root contexts, and the order in which they fire.
 
 use super::callout::Callout;
 use super::state::VmState;
@@ -10,7 +10,7 @@ pub(super) struct Timer {
     pub(super) due: Duration,
 }
 
-/// What the clock brings next.
+/// The next event that is due.
 #[derive(Clone, Copy)]
 pub(super) enum Event {
     Tick { root: u32 },
@@ -25,7 +25,7 @@ impl VmState {
         }
     }
 
-    /// Begins the tick's period anew, unless the handler switched it off or the context is gone.
+    /// Restarts the tick period, unless the handler switched it off or the context is gone.
     pub(super) fn rearm(&mut self, root: u32) {
         let now = self.proxy.now();
         if let Some(timer) = self.roots.get_mut(&root).and_then(|root| root.timer.as_mut()) {
@@ -33,7 +33,7 @@ impl VmState {
         }
     }
 
-    /// The root contexts whose timer is set.
+    /// The root contexts that have a timer.
     pub(super) fn ticking(&self) -> Vec<u32> {
         self.roots
             .iter()
@@ -42,7 +42,7 @@ impl VmState {
             .collect()
     }
 
-    /// The next event, with its time.
+    /// The next event and its time.
     pub(super) fn next_event(&self) -> Option<(Duration, Event)> {
         let ticks = self
             .roots

@@ -1,4 +1,4 @@
-//! A proxy of several threads, which a test configures and inspects.
+//! A fake proxy with several threads, which a test configures and inspects.
 
 use super::callout::{Answer, Callout};
 use super::clock::Event;
@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How a clock is set.
+/// How the wall clock jumps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Jump {
     Ahead(Duration),
     Back(Duration),
 }
 
-/// The fake. Builder methods return the same proxy with another setting; VMs made later have it.
+/// The fake proxy. A builder method returns the same proxy with another setting, which applies to VMs made later.
 #[derive(Clone)]
 pub(crate) struct FakeEnvoy {
     pub(super) proxy: Arc<Proxy>,
@@ -30,7 +30,7 @@ pub(crate) struct FakeEnvoy {
 }
 
 impl FakeEnvoy {
-    /// A proxy whose VMs run this module. It has no thread yet, no cluster, and an empty configuration.
+    /// A proxy whose VMs run this module. It has no threads, no clusters and an empty configuration.
     pub(crate) fn new(module: Module) -> Self {
         Self {
             proxy: Arc::new(Proxy::new()),
@@ -51,50 +51,52 @@ impl FakeEnvoy {
         self
     }
 
-    /// VMs of another id share nothing but the stats. Istio leaves it empty, and so does [`Self::new`].
+    /// Sets the VM id. VMs with different ids share only the stats. Istio leaves the id empty, and so does
+    /// [`Self::new`].
     pub(crate) fn vm_id(mut self, vm_id: &str) -> Self {
         vm_id.clone_into(&mut self.vm_id);
         self
     }
 
-    /// A cluster with hosts. Callouts to clusters that were not named are refused.
+    /// Adds a cluster with hosts. Callouts to unknown clusters are refused.
     pub(crate) fn cluster(self, name: &str) -> Self {
         self.proxy.state().clusters.insert(name.to_owned(), true);
         self
     }
 
-    /// A cluster whose hosts are not known, as before DNS has answered.
+    /// Adds a cluster without hosts, as before the first DNS answer.
     pub(crate) fn cluster_without_hosts(self, name: &str) -> Self {
         self.proxy.state().clusters.insert(name.to_owned(), false);
         self
     }
 
-    /// Callout answers with a body over so many bytes are lost.
+    /// Drops callout answers whose body exceeds this size.
     pub(crate) fn body_limit(self, bytes: usize) -> Self {
         self.proxy.state().body_limit = bytes;
         self
     }
 
-    /// FAIL_RELOAD unless set.
+    /// Sets the failure policy. The default is FAIL_RELOAD.
     pub(crate) fn failure_policy(self, policy: FailurePolicy) -> Self {
         self.proxy.state().failure_policy = policy;
         self
     }
 
-    /// A stand-in for the Kubernetes API, or for whatever else is called: it answers callouts in [`Vm::answer`], in
-    /// [`Self::answer`], and in [`Self::advance`] before time passes. A later one takes its place.
+    /// Sets a stand-in for the Kubernetes API, or for any other server that the filter calls. It answers callouts in
+    /// [`Vm::answer`], in [`Self::answer`], and in [`Self::advance`] before time passes. It replaces an earlier one.
     pub(crate) fn kube<A: Into<Answer>>(self, mut stand_in: impl FnMut(&Callout) -> A + Send + 'static) -> Self {
         self.proxy
             .set_stand_in(Box::new(move |callout| stand_in(callout).into()));
         self
     }
 
-    /// Traps whichever VM reads, or is about to write, such a value of shared data; a later one takes its place.
+    /// Traps each VM that reads, or is about to write, a value of shared data for which `fatal` returns true. It
+    /// replaces an earlier condition.
     pub(crate) fn trap_where(&self, fatal: impl FnMut(Access, &str, &[u8]) -> bool + Send + 'static) {
         self.proxy.set_fatal(Box::new(fatal));
     }
 
-    /// A new worker with the filter on it.
+    /// Starts a new worker that runs the filter.
     ///
     /// # Panics
     /// If the filter refuses the configuration.
@@ -112,7 +114,7 @@ impl FakeEnvoy {
         self.vm(ThreadName::Worker(workers))
     }
 
-    /// The main thread with the filter on it: there is one.
+    /// Starts the main thread with the filter. A proxy has one main thread.
     ///
     /// # Panics
     /// If the filter refuses the configuration.
@@ -158,7 +160,7 @@ impl FakeEnvoy {
             .collect()
     }
 
-    /// Tries a plugin in a VM of its own on the main thread, once; that VM then vanishes without `on_done`.
+    /// Loads a plugin once in a VM of its own on the main thread. That VM is then dropped without `on_done`.
     pub(super) fn canary(&self, vm_id: &str, plugin: &Plugin) -> bool {
         let key = (vm_id.to_owned(), plugin.clone());
         if self.proxy.state().accepted.contains(&key) {
@@ -171,7 +173,7 @@ impl FakeEnvoy {
         accepted
     }
 
-    /// A load that may be refused, with the log of the attempt.
+    /// Runs a load that the filter may refuse. A refusal carries the log of the attempt.
     pub(super) fn attempt<R>(&self, load: impl FnOnce() -> Option<R>) -> Result<R, Refused> {
         let before = self.log().len();
         let loaded = load();
@@ -181,7 +183,7 @@ impl FakeEnvoy {
         })
     }
 
-    /// Calls `on_queue_ready` for all that was put into queues.
+    /// Calls `on_queue_ready` for every message in a queue.
     pub(super) fn deliver_queues(&self) {
         loop {
             let Some((owner, token)) = self.proxy.state().queues.next_ready() else {
@@ -196,7 +198,7 @@ impl FakeEnvoy {
         }
     }
 
-    /// Lets the stand-in answer every VM until all rest.
+    /// Lets the stand-in answer every VM until all of them are idle.
     pub(crate) fn answer(&self) -> &Self {
         for vm in self.vms() {
             vm.answer();
@@ -204,12 +206,12 @@ impl FakeEnvoy {
         self
     }
 
-    /// Moves the clock, ticking and timing out what falls due on the way, each at its moment. With a stand-in no time
-    /// passes before it has answered.
+    /// Moves the clock. Ticks and timeouts on the way fire at their own time. If there is a stand-in, it answers before
+    /// time passes.
     pub(crate) fn advance(&self, by: Duration) -> &Self {
         let end = self.proxy.now() + by;
         loop {
-            self.answer_if_someone_can();
+            self.answer_if_stand_in();
             let Some((due, slot, event)) = self.next_event().filter(|&(due, ..)| due <= end) else {
                 break;
             };
@@ -222,7 +224,7 @@ impl FakeEnvoy {
         self
     }
 
-    fn answer_if_someone_can(&self) {
+    fn answer_if_stand_in(&self) {
         if self.proxy.has_stand_in() {
             self.answer();
         }
@@ -236,12 +238,12 @@ impl FakeEnvoy {
         events.min_by_key(|&(due, ..)| due)
     }
 
-    /// The time that the filter reads, since the epoch.
+    /// The time since the epoch that the filter reads.
     pub(crate) fn now(&self) -> Duration {
         self.proxy.state().wall_clock()
     }
 
-    /// Sets the wall clock, which no timer goes by.
+    /// Moves the wall clock, which no timer uses.
     pub(crate) fn jump(&self, jump: Jump) {
         let mut state = self.proxy.state();
         match jump {
@@ -250,27 +252,27 @@ impl FakeEnvoy {
         }
     }
 
-    /// A counter or gauge, None before it is defined.
+    /// The value of a counter or gauge, `None` before it is defined.
     pub(crate) fn stat(&self, name: &str) -> Option<u64> {
         self.proxy.state().stats.value(name)
     }
 
-    /// The names of all counters, gauges and histograms that were defined.
+    /// The names of all defined counters, gauges and histograms.
     pub(crate) fn stats(&self) -> BTreeSet<String> {
         self.proxy.state().stats.names().map(str::to_owned).collect()
     }
 
-    /// The values a histogram was given.
+    /// The values recorded in a histogram.
     pub(crate) fn histogram(&self, name: &str) -> Option<Vec<u64>> {
         self.proxy.state().stats.histogram(name)
     }
 
-    /// What the filter has logged so far, on all threads, canaries included.
+    /// What the filter has logged on all threads, canaries included.
     pub(crate) fn log(&self) -> Vec<LogLine> {
         self.proxy.state().log.clone()
     }
 
-    /// What stands in shared data under keys with a prefix.
+    /// The values in shared data whose keys have this prefix.
     pub(crate) fn shared_data(&self, prefix: &str) -> BTreeMap<String, Vec<u8>> {
         self.proxy.state().data.with_prefix(&self.vm_id, prefix)
     }

@@ -1,11 +1,11 @@
-//! The filter's side of the ABI: the functions that a module exports, called as the real host calls them.
+//! The filter's side of the ABI: calls the functions that a module exports, as the real host does.
 
 use super::state::{Done, VmState};
 use super::thread;
 use proxy_wasm::types::Action;
 use std::ptr;
 
-// The SDK's exports. Each is safe to call on a thread whose VM has been initialised.
+// The exports of the SDK. Each is safe to call on a thread whose VM has been initialised.
 unsafe extern "C" {
     safe fn proxy_on_memory_allocate(size: usize) -> *mut u8;
     safe fn proxy_on_context_create(context: u32, root: u32);
@@ -23,7 +23,7 @@ unsafe extern "C" {
     safe fn proxy_on_done(context: u32) -> bool;
 }
 
-/// A module: what it runs first, and those of its exports that not every one has, or has from the SDK.
+/// A module: its `_initialize` function, and the exports that differ between modules.
 #[derive(Clone, Copy)]
 pub(crate) struct Module {
     /// The `_initialize` that `proxy_wasm::main!` makes.
@@ -37,15 +37,15 @@ pub(crate) struct Module {
     pub(crate) request_headers: Option<HeadersCallback>,
     pub(crate) response_headers: HeadersCallback,
     pub(crate) delete: Option<extern "C" fn(u32)>,
-    /// Whether it has the SDK's callbacks for bodies, for the access log, and for what is done, too.
+    /// Whether it has the SDK's callbacks for bodies, for the access log and for `on_done`.
     pub(crate) everything: bool,
 }
 
 pub(crate) type HeadersCallback = extern "C" fn(u32, usize, bool) -> Action;
 
 impl Module {
-    /// One of the SDK alone.
-    pub(crate) fn of_the_sdk(initialize: extern "C" fn()) -> Self {
+    /// A module that exports only what the SDK exports.
+    pub(crate) fn sdk_only(initialize: extern "C" fn()) -> Self {
         Self {
             initialize,
             context_create: proxy_on_context_create,
@@ -62,22 +62,22 @@ impl Module {
     }
 }
 
-/// Copies bytes into memory that the guest allocates, and will free. Null for no bytes, as `copyToPointerSize` has it.
+/// Copies bytes into memory that the guest allocates and frees. Returns null for no bytes, as `copyToPointerSize` does.
 pub(super) fn copy_in(bytes: &[u8]) -> *mut u8 {
     if bytes.is_empty() {
         return ptr::null_mut();
     }
     let memory = proxy_on_memory_allocate(bytes.len());
-    // SAFETY: the guest has just allocated that many bytes for us.
+    // SAFETY: the guest has just allocated this many bytes.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
     memory
 }
 
-/// Replies and continued requests of one callback lie on each other on the stack: each calls the guest before the next one
-/// is carried out. Envoy 1.36 and 1.40 traps at the 305th of this filter.
+/// The replies and resumed requests of one callback nest on the stack, because each one calls the guest before the next
+/// one is carried out. With this filter, Envoy 1.36 and 1.40 trap at the 305th.
 const STACK: usize = 300;
 
-/// Looks at or changes the state of the VM whose thread this is.
+/// Reads or changes the state of the VM whose thread this is.
 pub(super) fn with<R>(look: impl FnOnce(&mut VmState) -> R) -> R {
     let vm = thread::current().expect("only called on the thread of a VM");
     look(&mut thread::lock(&vm))
@@ -87,12 +87,12 @@ fn module() -> Module {
     with(|vm| vm.module)
 }
 
-/// What a host takes an export for that is not there.
-fn unless_left_out<R>(absent: R, call: impl FnOnce() -> R) -> R {
+/// Calls an export, or returns what a host assumes when the module does not have it.
+fn if_exported<R>(absent: R, call: impl FnOnce() -> R) -> R {
     if module().everything { call() } else { absent }
 }
 
-/// Calls into the guest on behalf of a context, then does what the guest put off until its callback was over.
+/// Calls the guest on behalf of a context, then carries out what the guest deferred to the end of its callback.
 pub(super) fn enter<R>(context: u32, callback: impl FnOnce() -> R) -> R {
     let before = with(|vm| {
         let current = std::mem::replace(&mut vm.current, context);
@@ -156,7 +156,7 @@ pub(super) fn request_headers(stream: u32, headers: usize, end_of_stream: bool) 
 }
 
 pub(super) fn request_body(stream: u32, size: usize) -> Action {
-    unless_left_out(Action::Continue, || {
+    if_exported(Action::Continue, || {
         enter(stream, || proxy_on_request_body(stream, size, true))
     })
 }
@@ -167,20 +167,20 @@ pub(super) fn response_headers(stream: u32, headers: usize, end_of_stream: bool)
 }
 
 pub(super) fn response_body(stream: u32, size: usize) -> Action {
-    unless_left_out(Action::Continue, || {
+    if_exported(Action::Continue, || {
         enter(stream, || proxy_on_response_body(stream, size, true))
     })
 }
 
 pub(super) fn log(context: u32) {
-    unless_left_out((), || enter(context, || proxy_on_log(context)));
+    if_exported((), || enter(context, || proxy_on_log(context)));
 }
 
 pub(super) fn done(context: u32) -> bool {
-    unless_left_out(true, || enter(context, || proxy_on_done(context)))
+    if_exported(true, || enter(context, || proxy_on_done(context)))
 }
 
-/// Tells the guest that the context is gone, if it wants to know, then lets it go, with its timer and its callouts.
+/// Calls `on_delete` if the module exports it, then drops the context with its timer and its callouts.
 pub(super) fn delete(context: u32) {
     with(|vm| {
         if let Some(root) = vm.roots.get_mut(&context) {

@@ -1,4 +1,4 @@
-//! The life of an HTTP stream, on the thread of its VM.
+//! The lifecycle of an HTTP stream, on the thread of its VM.
 
 use super::guest::{self, with};
 use super::message::{By, Request, Response, Seen};
@@ -6,7 +6,7 @@ use super::route::{End, Route};
 use super::stream::{Pause, Stream};
 use proxy_wasm::types::Action;
 
-/// Creates the stream and passes it the request. A local reply the filter asks for has been sent when this returns.
+/// Creates the stream and passes it the request. If the filter asks for a local reply, this sends it.
 pub(super) fn open(root: u32, request: Request, route: Route) -> u32 {
     let (headers, body) = (request.headers.len(), request.body.len());
     let id = with(|vm| {
@@ -29,9 +29,9 @@ pub(super) fn open(root: u32, request: Request, route: Route) -> u32 {
     id
 }
 
-/// Passes the filter the response, unless there has been a local reply. None if the filter holds the stream up.
+/// Passes the response to the filter, unless there has been a local reply. `None` if the filter has paused the stream.
 pub(super) fn finish(id: u32) -> Option<Seen> {
-    // Asked for since, by a callout's answer for instance.
+    // A local reply may be pending by now, for instance because of a callout's answer.
     if let Some(reply) = on(id, |stream| stream.wanted_reply.take()) {
         pass_response(id, By::Filter, reply);
     }
@@ -47,7 +47,7 @@ pub(super) fn finish(id: u32) -> Option<Seen> {
     on(id, |stream| stream.seen.clone())
 }
 
-/// The access log, then the end.
+/// Runs the access log and ends the stream.
 pub(super) fn close(id: u32) {
     on(id, |stream| stream.logging = true);
     guest::log(id);
@@ -59,7 +59,7 @@ fn on<R>(id: u32, look: impl FnOnce(&mut Stream) -> R) -> R {
     with(|vm| look(vm.streams.get_mut(&id).expect("the stream is open")))
 }
 
-/// What comes after a callback of the request phase: the local reply it asked for, a pause, or the next step.
+/// What follows a callback of the request phase: the local reply that it asked for, a pause, or the next step.
 fn flows_on(id: u32, action: Action) -> bool {
     let (reply, head) = on(id, |stream| (stream.wanted_reply.take(), stream.request.is_head()));
     if let Some(mut reply) = reply {
@@ -93,7 +93,7 @@ fn pass_response(id: u32, by: By, response: Response) {
         on(id, |stream| stream.lent.response_body = false);
     }
     on(id, |stream| {
-        // A reply asked for here goes straight to the client: the filters of the response are already at work.
+        // A reply that is asked for here goes straight to the client, because the response filters already run.
         if let Some(reply) = stream.wanted_reply.take() {
             stream.replied = true;
             stream.seen = Some(Seen {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A header map: ordered, several values under one name, names in lower case, values bytes.
+/// A header map: ordered, with repeated names, names in lower case, values as bytes.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Headers(Vec<(String, Vec<u8>)>);
 
@@ -11,7 +11,7 @@ impl Headers {
         self.0.len()
     }
 
-    /// The first value, which is all that the ABI can read by name.
+    /// The first value, which is the only one that the ABI can read by name.
     pub(crate) fn first(&self, name: &str) -> Option<&[u8]> {
         self.all(name).next()
     }
@@ -31,7 +31,7 @@ impl Headers {
         self.0.push((name.to_ascii_lowercase(), value.as_ref().to_vec()));
     }
 
-    /// Replaces every value of the name by this one, at the end of the map (`setCopy`).
+    /// Replaces every value of the name with this one, at the end of the map (`setCopy`).
     pub(crate) fn set(&mut self, name: &str, value: impl AsRef<[u8]>) {
         self.remove(name);
         self.add(name, value);
@@ -50,7 +50,7 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// Bytes shown as the text that they mostly are.
+/// Shows bytes as text.
 struct Text<'a>(&'a [u8]);
 
 impl fmt::Debug for Text<'_> {
@@ -87,7 +87,7 @@ impl Request {
         self.header(":authority", host)
     }
 
-    /// Replaces a pseudo-header, adds any other.
+    /// Replaces a pseudo-header. Adds any other header.
     pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         if name.starts_with(':') {
             self.headers.set(name, value);
@@ -107,7 +107,7 @@ impl Request {
     }
 }
 
-/// What an upstream answers: to a client's request or to a callout.
+/// What an upstream answers, either to a client's request or to a callout.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(super) headers: Headers,
@@ -156,8 +156,8 @@ impl Response {
         self
     }
 
-    /// What `sendLocalReply` makes of a status, the caller's headers and a body: it writes the length, types an untyped
-    /// body as text, and takes length and type away from an empty one.
+    /// The response that `sendLocalReply` makes of a status, the caller's headers and a body. It writes the length,
+    /// marks a body without a type as text, and removes length and type if the body is empty.
     pub(super) fn local_reply(code: u32, headers: &Headers, body: Vec<u8>) -> Self {
         let mut reply = Self::status(0);
         reply.headers.set(":status", code.to_string());
@@ -178,17 +178,18 @@ impl Response {
     }
 }
 
-/// Who made the response that a client saw.
+/// Who sent the response that a client received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     Upstream,
-    /// Envoy itself: no route, no healthy upstream, a trapped VM, ...
+    /// Envoy itself: no route, no healthy upstream, a trapped VM and the like.
     Envoy,
     /// The filter, by `send_http_response`.
     Filter,
 }
 
-/// What the client sees, as it leaves the filter chain (before the codec adds `content-length: 0` and the like).
+/// The response that the client receives, as it leaves the filter chain (before the codec adds `content-length: 0` and
+/// the like).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) by: By,

@@ -1,6 +1,6 @@
-//! A plugin as a listener or a WasmPlugin names it. The same plugin twice is one root context.
+//! A plugin as a listener or a WasmPlugin configures it. The same plugin loaded twice is one root context.
 
-/// Name, root id and configuration: together the key of a root context.
+/// Name, root id and configuration, which together identify a root context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plugin {
     pub(crate) name: String,

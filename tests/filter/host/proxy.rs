@@ -1,4 +1,4 @@
-//! What all VMs of one proxy share: clock, shared data, queues, stats, clusters, log.
+//! What all VMs of one proxy share: clock, shared data, queues, stats, clusters and log.
 
 use super::callout::{Answer, BODY_LIMIT, Callout};
 use super::log::LogLine;
@@ -13,18 +13,18 @@ use std::time::Duration;
 /// 2026-01-01T00:00:00Z, as time since the epoch.
 const START: Duration = Duration::from_secs(1_767_225_600);
 
-/// What becomes of a thread's requests after its VM has trapped: FAIL_CLOSED, FAIL_OPEN, FAIL_RELOAD.
+/// What happens to a thread's requests after its VM has trapped: FAIL_CLOSED, FAIL_OPEN or FAIL_RELOAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailurePolicy {
-    /// 503 for ever: Envoy's default.
+    /// 503 until a restart: Envoy's default.
     Closed,
-    /// The filter is passed by.
+    /// Requests bypass the filter.
     Open,
     /// 503, until a request at least a second after the last load rebuilds the VM.
     Reload,
 }
 
-/// What a VM does with a value of shared data.
+/// How a VM accesses a value of shared data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -35,7 +35,7 @@ pub(super) type Fatal = Box<dyn FnMut(Access, &str, &[u8]) -> bool + Send>;
 
 pub(super) type StandIn = Box<dyn FnMut(&Callout) -> Answer + Send>;
 
-/// Shared by the threads of a proxy. No lock is ever held while guest code runs.
+/// The state that all threads of a proxy share. No lock is ever held while guest code runs.
 pub(super) struct Proxy {
     state: Mutex<ProxyState>,
     stand_in: Mutex<Option<StandIn>>,
@@ -43,16 +43,16 @@ pub(super) struct Proxy {
 }
 
 pub(super) struct ProxyState {
-    /// What timers go by.
+    /// The monotonic clock, which drives the timers.
     pub(super) now: Duration,
-    /// By how much the wall clock was set ahead, and set back.
+    /// How far the wall clock was moved forward and back.
     pub(super) ahead: Duration,
     pub(super) back: Duration,
     pub(super) data: SharedData,
     pub(super) queues: Queues,
     pub(super) stats: Stats,
     pub(super) log: Vec<LogLine>,
-    /// Name → whether it has hosts.
+    /// Clusters by name, and whether each has hosts.
     pub(super) clusters: BTreeMap<String, bool>,
     pub(super) body_limit: usize,
     pub(super) failure_policy: FailurePolicy,
@@ -104,7 +104,7 @@ impl Proxy {
         *self.fatal.lock().unwrap_or_else(PoisonError::into_inner) = Some(fatal);
     }
 
-    /// Whether a VM traps of what it does.
+    /// Whether this access traps the VM.
     pub(super) fn is_fatal(&self, access: Access, key: &str, value: &[u8]) -> bool {
         let mut fatal = self.fatal.lock().unwrap_or_else(PoisonError::into_inner);
         fatal.as_mut().is_some_and(|fatal| fatal(access, key, value))
@@ -116,12 +116,12 @@ impl Proxy {
 }
 
 impl ProxyState {
-    /// What the filter reads.
+    /// The time that the filter reads.
     pub(super) fn wall_clock(&self) -> Duration {
         self.now + self.ahead - self.back
     }
 
-    /// Keeps the line, and prints it: the test harness shows what a failed test printed.
+    /// Keeps the line and prints it: the test harness shows the output of a failed test.
     pub(super) fn log(&mut self, line: LogLine) {
         eprintln!("{line}");
         self.log.push(line);

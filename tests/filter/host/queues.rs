@@ -5,7 +5,8 @@ use super::log::ThreadName;
 use proxy_wasm::types::Status;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Where "queue ready" is delivered: a context number on a thread. A canary and the main thread's live VM share theirs.
+/// The receiver of "queue ready": a context number on a thread. A canary and the main thread's live VM have the same
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) thread: ThreadName,
@@ -68,7 +69,7 @@ impl Queues {
             .ok_or(Status::Empty)
     }
 
-    /// The next "queue ready" not yet delivered.
+    /// The next "queue ready" that has not been delivered.
     pub(super) fn next_ready(&mut self) -> Option<(Owner, u32)> {
         self.ready.pop_front()
     }

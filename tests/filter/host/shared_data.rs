@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct SharedData {
     entries: BTreeMap<(String, String), (Vec<u8>, u32)>,
-    /// One count for all keys of all VM ids. 0 is never handed out: it means "no CAS given".
+    /// One counter for all keys of all VM ids. It never returns 0, which means "no CAS given".
     last_cas: u32,
 }
 
@@ -15,7 +15,7 @@ impl SharedData {
         self.entries.get(&(vm_id.to_owned(), key.to_owned()))
     }
 
-    /// Writes unless the key is there with another CAS than a given one. An absent key is created whatever the CAS.
+    /// Writes, unless the key exists with a CAS other than the given one. Creates a missing key whatever the CAS.
     pub(super) fn write(&mut self, vm_id: &str, key: &str, value: Vec<u8>, cas: u32) -> Result<(), Status> {
         match self.read(vm_id, key) {
             Some(&(_, current)) if cas != 0 && cas != current => return Err(Status::CasMismatch),
@@ -27,7 +27,7 @@ impl SharedData {
         Ok(())
     }
 
-    /// The values of a VM id whose keys begin with the prefix.
+    /// The values of a VM id whose keys have this prefix.
     pub(super) fn with_prefix(&self, vm_id: &str, prefix: &str) -> BTreeMap<String, Vec<u8>> {
         let wanted = self
             .entries

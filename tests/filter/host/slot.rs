@@ -1,4 +1,4 @@
-//! A thread of the proxy and its VM: how plugins are loaded, retired, and loaded again after a trap.
+//! A thread of the proxy and its VM: loads plugins, retires them, and reloads them after a trap.
 
 use super::callout::{Answer, Callout};
 use super::clock::Event;
@@ -14,14 +14,14 @@ use super::thread::{VmThread, lock};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-/// `reload_config.backoff`, by default and without its jitter.
+/// The default of `reload_config.backoff`, without jitter.
 const RELOAD_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Which of a VM's plugins, in the order they were loaded.
+/// The index of a plugin of a VM, in the order of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Root(usize);
 
-/// A stream that has been opened: inside the VM of that number, or around a VM that has failed.
+/// A stream that has been opened, either in the VM with that number or without one because the VM has failed.
 pub(super) enum Opened {
     Inside { vm: u32, stream: u32 },
     Around(Seen),
@@ -35,18 +35,18 @@ pub(super) struct Slot {
     life: Mutex<Life>,
 }
 
-/// Locked while the VM works.
+/// Locked while the VM runs.
 #[derive(Default)]
 pub(super) struct Life {
     vm: Option<VmThread>,
-    /// How many VMs there have been.
+    /// The number of VMs so far.
     vms: u32,
     plugins: Vec<Loaded>,
 }
 
 struct Loaded {
     plugin: Plugin,
-    /// Its root context, while the VM it was loaded into lives.
+    /// The plugin's root context, while the VM that loaded it lives.
     context: Option<u32>,
     at: Duration,
     retired: bool,
@@ -75,17 +75,17 @@ impl Slot {
         self.life().vm.is_some()
     }
 
-    /// Looks at the VM's state without entering the guest. None once it has trapped.
+    /// Reads the VM's state without entering the guest. `None` once it has trapped.
     pub(super) fn look<R>(&self, look: impl FnOnce(&mut VmState) -> R) -> Option<R> {
         Some(look(&mut lock(&self.life().vm.as_ref()?.state)))
     }
 
-    /// Runs a job on the VM's thread. None if the VM has trapped, or traps now.
+    /// Runs a job on the VM's thread. `None` if the VM has trapped or traps now.
     pub(super) fn run<R: Send + 'static>(&self, job: impl FnOnce() -> R + Send + 'static) -> Option<R> {
         self.life().run(job)
     }
 
-    /// Loads a plugin, unless it is loaded already. None if it is refused.
+    /// Loads a plugin, unless it is loaded already. `None` if the filter refuses it.
     pub(super) fn load(&self, plugin: Plugin) -> Option<Root> {
         let mut life = self.life();
         let known = life
@@ -106,7 +106,7 @@ impl Slot {
         Some(Root(life.plugins.len() - 1))
     }
 
-    /// A root context for the plugin, in the VM there is or else in a new one.
+    /// Makes a root context for the plugin, in the current VM or in a new one.
     fn start(&self, life: &mut Life, plugin: Plugin) -> Option<u32> {
         if life.vm.is_none() {
             let state = VmState::new(self.proxy.clone(), self.thread, self.vm_id.clone(), self.module);
@@ -135,7 +135,7 @@ impl Slot {
         self.life().plugins[root.0].context
     }
 
-    /// The end of a listener's drain: `on_done`, then, at once or after `proxy_done`, `on_delete`.
+    /// Ends a listener's drain: `on_done`, then `on_delete`, either at once or after `proxy_done`.
     pub(super) fn retire(&self, root: Root) {
         let mut life = self.life();
         life.plugins[root.0].retired = true;
@@ -160,7 +160,7 @@ impl Slot {
         });
     }
 
-    /// Calls `on_queue_ready`, unless the context has gone. False if the VM is at work and cannot be called now.
+    /// Calls `on_queue_ready`, unless the context is gone. Returns false if the VM is running and cannot be called now.
     pub(super) fn queue_ready(&self, context: u32, queue: u32) -> bool {
         let Ok(mut life) = self.life.try_lock() else {
             return false;
@@ -184,7 +184,7 @@ impl Slot {
         }
     }
 
-    /// Ticks; the period begins anew when the handler has ended.
+    /// Ticks. The period restarts when the handler returns.
     pub(super) fn tick(&self, root: u32) {
         self.run(move || {
             guest::tick(root);
@@ -192,7 +192,7 @@ impl Slot {
         });
     }
 
-    /// The callouts that stand unanswered, with their root contexts.
+    /// The callouts that have no answer yet, with their root contexts.
     pub(super) fn callouts(&self) -> Vec<(u32, Callout)> {
         let all = |vm: &mut VmState| {
             let of_root = |(&id, root): (&u32, &super::state::Root)| {
@@ -206,14 +206,14 @@ impl Slot {
         self.look(all).unwrap_or_default()
     }
 
-    /// Ends a callout, if it still stands.
+    /// Ends a callout, if it still exists.
     pub(super) fn reply(&self, root: u32, token: u32, answer: Answer) {
         if matches!(answer, Answer::Never) {
-            self.look(|vm| vm.let_hang(root, token));
+            self.look(|vm| vm.leave_unanswered(root, token));
             return;
         }
         self.run(move || {
-            if let Some(sizes) = with(|vm| vm.lay_open(root, token, answer)) {
+            if let Some(sizes) = with(|vm| vm.open_answer(root, token, answer)) {
                 guest::http_call_response(root, token, sizes);
                 with(|vm| vm.close_answer(root));
             }
@@ -232,7 +232,7 @@ impl Slot {
         }
     }
 
-    /// What the client sees in the end. None if the filter holds the stream up.
+    /// What the client receives in the end. `None` if the filter has paused the stream.
     pub(super) fn finish(&self, opened: Opened) -> Option<Seen> {
         let (vm, stream) = match opened {
             Opened::Inside { vm, stream } => (vm, stream),
@@ -249,7 +249,7 @@ impl Slot {
         seen
     }
 
-    /// The client goes away: the stream ends as it is.
+    /// Ends the stream as it is, because the client disconnected.
     pub(super) fn abandon(&self, opened: &Opened) {
         let mut life = self.life();
         if let &Opened::Inside { vm, stream } = opened
@@ -259,7 +259,7 @@ impl Slot {
         }
     }
 
-    /// The plugin's root context; a worker with FAIL_RELOAD makes a new one for a request after a trap.
+    /// The plugin's root context. With FAIL_RELOAD, a worker makes a new one for a request after a trap.
     fn revive(&self, life: &mut Life, root: Root) -> Option<u32> {
         let loaded = &life.plugins[root.0];
         if loaded.context.is_some() {
@@ -286,7 +286,7 @@ impl Slot {
         context
     }
 
-    /// What a client sees whose request finds no VM.
+    /// What a client receives when there is no VM for its request.
     fn around(&self, end: End) -> Seen {
         match (self.proxy.state().failure_policy, end) {
             (FailurePolicy::Open, End::Upstream(response)) => Seen {

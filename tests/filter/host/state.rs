@@ -1,4 +1,4 @@
-//! The host's side of one VM: its contexts, and which of them a host call acts for.
+//! The host's side of one VM: its contexts, and the one that a host call acts for.
 
 use super::callout::Callout;
 use super::clock::Timer;
@@ -20,26 +20,26 @@ pub(super) struct VmState {
     pub(super) thread: ThreadName,
     pub(super) vm_id: String,
     pub(super) module: Module,
-    /// While `_initialize` runs, only logging is allowed.
+    /// Only logging is allowed while `_initialize` runs.
     pub(super) initializing: bool,
     pub(super) roots: BTreeMap<u32, Root>,
     pub(super) streams: BTreeMap<u32, Stream>,
-    /// The context whose callback runs, 0 for none.
+    /// The context whose callback runs, or 0.
     pub(super) current: u32,
-    /// The context that `proxy_set_effective_context` chose for the rest of the callback.
+    /// The context that `proxy_set_effective_context` set for the rest of the callback.
     pub(super) effective: Option<u32>,
-    /// Metric ids of this VM; their low two bits are the kind, the names are the proxy's.
+    /// Metric ids of this VM. Their low two bits are the kind; the names belong to the proxy.
     pub(super) metrics: BTreeMap<u32, (MetricType, String)>,
-    /// What runs once before a write to shared data under a key with that part, in order.
+    /// Interrupts that run once before a write to shared data under a key that contains the text, in order.
     pub(super) before_write: Vec<(String, Interrupt)>,
     /// The same before a read.
     pub(super) before_read: Vec<(String, Interrupt)>,
     pub(super) host_calls: u64,
-    /// Bytes of shared data that came into the VM or went out of it.
+    /// Bytes of shared data that this VM has read or written.
     pub(super) copied: usize,
-    /// Replies and continued requests of the callback that runs, which Envoy carries out when it is over.
+    /// Replies and resumed requests of the current callback, which Envoy carries out when the callback is over.
     pub(super) deferred: usize,
-    /// The most that there were of one callback.
+    /// The largest number of them in one callback.
     pub(super) most_deferred: usize,
     last_context: u32,
     pub(super) last_token: u32,
@@ -58,11 +58,11 @@ pub(super) struct Root {
     pub(super) done: Done,
 }
 
-/// Where a root context stands between `on_done` and `on_delete`.
+/// Whether a root context has begun to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Done {
     Live,
-    /// `on_done` said false: it lives on until `proxy_done`.
+    /// `on_done` returned false: the context lives until `proxy_done`.
     Pending,
     Deletable,
 }
@@ -99,7 +99,7 @@ impl VmState {
         });
     }
 
-    /// Nothing runs here any more; the VM's timers and callouts are gone.
+    /// Ends the VM: nothing in it runs any more, and its timers and callouts are dropped.
     pub(super) fn trap(&mut self, text: String) {
         self.log(LogLevel::Critical, text);
         self.roots.clear();
@@ -130,14 +130,14 @@ impl VmState {
         self.roots.contains_key(&id) || self.streams.contains_key(&id)
     }
 
-    /// The context a host call acts for: the effective one while it lives, else the one whose callback runs.
+    /// The context that a host call acts for: the effective one while it lives, otherwise the one whose callback runs.
     pub(super) fn context(&self) -> u32 {
         self.effective
             .filter(|&id| self.has_context(id))
             .unwrap_or(self.current)
     }
 
-    /// One more thing that Envoy does when the callback is over.
+    /// Counts one more action that Envoy carries out when the callback is over.
     pub(super) fn defer(&mut self) {
         self.deferred += 1;
         self.most_deferred = self.most_deferred.max(self.deferred);
@@ -152,7 +152,7 @@ impl VmState {
         self.streams.get(&id).map_or(id, |stream| stream.root)
     }
 
-    /// The root context of the one a host call acts for.
+    /// The root context of the context that a host call acts for.
     pub(super) fn root(&mut self) -> Option<&mut Root> {
         self.roots.get_mut(&self.root_id())
     }

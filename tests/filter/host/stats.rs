@@ -1,4 +1,4 @@
-//! Stats of the whole proxy: shared by all threads by name, and never removed.
+//! Stats of the whole proxy: all threads share them by name, and they are never removed.
 
 use super::state::VmState;
 use proxy_wasm::types::{MetricType, Status};
@@ -20,12 +20,12 @@ impl Stats {
         }
     }
 
-    /// One more of something Envoy itself counts.
+    /// Counts an event that Envoy itself counts.
     pub(super) fn count(&mut self, name: &str) {
         *self.counters.entry(name.to_owned()).or_default() += 1;
     }
 
-    /// A counter only grows: 0 and less are refused.
+    /// Adds to a counter. A counter only grows: zero and negative numbers are refused.
     pub(super) fn increment(&mut self, kind: MetricType, name: &str, by: i64) -> Result<(), Status> {
         match (kind, u64::try_from(by)) {
             (MetricType::Counter, Ok(by @ 1..)) => *self.counters.entry(name.to_owned()).or_default() += by,
@@ -75,7 +75,7 @@ impl Stats {
 }
 
 impl VmState {
-    /// A new id at each call, also for a name defined before.
+    /// Returns a new id at each call, even for a name that is defined already.
     pub(super) fn define_metric(&mut self, kind: MetricType, name: &str) -> u32 {
         let before = self.metrics.values().filter(|(other, _)| *other == kind).count();
         let id = (u32::try_from(before).expect("a few metrics") + 1) << 2 | kind as u32;

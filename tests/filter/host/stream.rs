@@ -1,7 +1,8 @@
-//! The host's side of one HTTP stream: what of it can be read and changed in which phase.
+//! The host's side of one HTTP stream: which parts of it the filter can read and change in which phase.
 //!
-//! Envoy gives a header map to the filter only during its own callback (the request's also while the filter's local
-//! reply passes, since `on_request_headers` has not been left then), and for reading again in `on_log`.
+//! Envoy lends a header map to the filter only during the callback for it, and again for reading in `on_log`. The
+//! request's headers can also be read while the filter's local reply passes, because `on_request_headers` has not
+//! returned then.
 
 use super::message::{Headers, Request, Response, Seen};
 use super::route::{End, Route};
@@ -13,21 +14,21 @@ pub(super) struct Stream {
     pub(super) root: u32,
     pub(super) request: Request,
     pub(super) route: Route,
-    /// There from the response phase on.
+    /// Set from the response phase on.
     pub(super) response: Option<Response>,
-    /// What Envoy has lent to the running callback.
+    /// What the running callback may access.
     pub(super) lent: Lent,
-    /// A local reply the filter asked for, sent when the callback is over.
+    /// A local reply that the filter asked for. It is sent when the callback is over.
     pub(super) wanted_reply: Option<Response>,
     pub(super) seen: Option<Seen>,
     /// The upstream, or Envoy itself, has answered.
     pub(super) responded: bool,
     /// The filter has answered.
     pub(super) replied: bool,
-    /// In `on_log` all headers can be read again.
+    /// All headers can be read again in `on_log`.
     pub(super) logging: bool,
     pub(super) pause: Pause,
-    /// Set by `set_property`, read back under the same single name.
+    /// Set by `set_property`, and read back under the same single name.
     pub(super) filter_state: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
@@ -43,7 +44,7 @@ pub(super) struct Lent {
 pub(super) enum Pause {
     Flowing,
     Paused,
-    /// `close_stream`: the client's stream is reset.
+    /// `close_stream`: resets the client's stream.
     Reset,
 }
 
@@ -65,7 +66,7 @@ impl Stream {
         }
     }
 
-    /// `response.code_details`: none before there is a response, and none of the filter's own reply.
+    /// `response.code_details`: unset before there is a response, and unset for the filter's own reply.
     pub(super) fn code_details(&self) -> Option<&'static str> {
         if !self.responded || self.replied {
             return None;
@@ -110,7 +111,7 @@ impl VmState {
         headers.first(name).map(<[u8]>::to_vec).ok_or(Status::NotFound)
     }
 
-    /// All pairs: none where there is no map.
+    /// All pairs, or none if there is no such map.
     pub(super) fn header_pairs(&mut self, map: MapType) -> Headers {
         self.headers(map).cloned().unwrap_or_default()
     }
@@ -159,7 +160,7 @@ impl VmState {
         }
     }
 
-    /// Envoy knows three edits: put before, put behind, replace all.
+    /// Envoy supports three edits: prepend, append, and replace everything.
     pub(super) fn edit_body(
         &mut self,
         kind: BufferType,
@@ -177,7 +178,7 @@ impl VmState {
         Ok(())
     }
 
-    /// The first local reply counts; from a root context it goes nowhere.
+    /// Records the first local reply. One that a root context asks for is dropped.
     pub(super) fn want_reply(&mut self, code: u32, headers: &Headers, body: Vec<u8>) {
         if let Some(stream) = self.stream().filter(|stream| stream.wanted_reply.is_none()) {
             stream.wanted_reply = Some(Response::local_reply(code, headers, body));

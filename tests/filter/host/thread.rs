@@ -9,7 +9,7 @@ use std::thread;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The VM is gone: its guest panicked, and the log tells why.
+/// The VM is gone because its guest panicked. The log has the reason.
 #[derive(Debug)]
 pub(super) struct Trap;
 
@@ -34,7 +34,7 @@ pub(super) fn lock(state: &Mutex<VmState>) -> MutexGuard<'_, VmState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A running VM. Dropping it is its end.
+/// A running VM. Dropping it ends it.
 pub(super) struct VmThread {
     pub(super) state: Arc<Mutex<VmState>>,
     jobs: Sender<Job>,
@@ -58,8 +58,8 @@ impl VmThread {
                 job();
                 let _ = outcomes.send(Ok(()));
             }
-            // A thread that ends drops what the guest has in thread-locals; a VM that ends drops nothing.
-            rest();
+            // A thread that ends drops its thread-locals; a Wasm VM that ends drops nothing. So the thread is parked.
+            park_forever();
         });
         let vm = Self {
             state,
@@ -72,7 +72,7 @@ impl VmThread {
         Ok(vm)
     }
 
-    /// Runs the job on the VM's thread and waits for its end.
+    /// Runs the job on the VM's thread and waits until it is done.
     pub(super) fn run<R: Send + 'static>(&self, job: impl FnOnce() -> R + Send + 'static) -> Result<R, Trap> {
         let (results, result) = channel();
         let send = move || results.send(job()).expect("run() waits for the result");
@@ -91,10 +91,10 @@ pub(super) fn stop() -> ! {
     if let Some(outcomes) = outcomes {
         let _ = outcomes.send(Err(Trap));
     }
-    rest()
+    park_forever()
 }
 
-fn rest() -> ! {
+fn park_forever() -> ! {
     loop {
         thread::park();
     }

@@ -1,8 +1,9 @@
-//! A panic of the guest is a trap: the VM stops where it is, and as in Wasm nothing is unwound and nothing dropped.
+//! A panic of the guest is a trap: the VM stops where it is, and as in Wasm nothing is unwound or dropped.
 //!
-//! Natively a panic would unwind into the SDK's `extern "C"` functions, and that ends the process. Nor can its hook
-//! simply not return: the standard library holds a lock around the hook, for which the test harness waits at its end.
-//! After the hook, and before it unwinds, a panic allocates memory for its payload: there the thread stops for good.
+//! Natively, a panic would unwind into the SDK's `extern "C"` functions, which aborts the process. The panic hook
+//! cannot simply block either: the standard library holds a lock around the hook, and the test harness waits for that
+//! lock at its end. After the hook and before it unwinds, a panic allocates memory for its payload. The thread stops
+//! for good in that allocation.
 
 use super::thread;
 use proxy_wasm::types::LogLevel;
@@ -21,7 +22,7 @@ struct StoppingTraps;
 #[global_allocator]
 static ALLOCATOR: StoppingTraps = StoppingTraps;
 
-// SAFETY: each call is the system allocator's own, or does not return.
+// SAFETY: each call either is forwarded to the system allocator or does not return.
 unsafe impl GlobalAlloc for StoppingTraps {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if TRAPPED.try_with(Cell::take).unwrap_or_default() {
@@ -39,8 +40,8 @@ unsafe impl GlobalAlloc for StoppingTraps {
     }
 }
 
-/// Puts our hook over that of the test harness, once, and keeps the SDK from replacing it by its own: the SDK does so
-/// in the first `set_log_level` of a process, which is therefore this one.
+/// Wraps the hook of the test harness, once, and keeps the SDK from replacing it. The SDK installs its own hook in the
+/// first `set_log_level` of a process, so this makes that first call.
 pub(super) fn on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -52,7 +53,7 @@ pub(super) fn on_panic() {
             };
             match vm.try_lock() {
                 Ok(mut vm) => vm.trap(info.to_string()),
-                // The fake itself is at fault: let it end the process.
+                // The fake itself panicked: end the process.
                 Err(_) => return usual(info),
             }
             TRAPPED.set(true);

@@ -1,4 +1,4 @@
-//! A test's handle on one VM.
+//! A test's handle to one VM.
 
 use super::callout::{Answer, Callout};
 use super::envoy::FakeEnvoy;
@@ -12,20 +12,20 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many answers to one VM without rest, and it asks again as fast as it is answered.
-const RESTLESS: usize = 10_000;
+/// A VM that gets this many answers and still sends callouts never becomes idle.
+const MAX_ANSWERS: usize = 10_000;
 
-/// A VM on the main thread or on a worker. Clones are handles on the same one.
+/// A VM on the main thread or on a worker. Clones are handles to the same VM.
 #[derive(Clone)]
 pub(crate) struct Vm {
     pub(super) slot: Arc<Slot>,
     pub(super) envoy: FakeEnvoy,
 }
 
-/// The filter said no to a configuration, or trapped over it.
+/// The filter refused a configuration, or trapped while it loaded one.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    /// What was logged meanwhile.
+    /// The lines logged during the attempt.
     pub(crate) log: Vec<LogLine>,
 }
 
@@ -44,12 +44,12 @@ impl Vm {
         self.slot.alive()
     }
 
-    /// Loads the plugin with another configuration: a second root context beside the first, after a canary.
+    /// Loads the plugin with another configuration: a canary first, then a second root context beside the first.
     pub(crate) fn configure(&self, configuration: impl Into<Vec<u8>>) -> Result<Root, Refused> {
         self.load(self.envoy.plugin.clone().config(configuration))
     }
 
-    /// Loads a plugin, or finds it loaded.
+    /// Loads a plugin, unless it is loaded already.
     pub(crate) fn load(&self, plugin: Plugin) -> Result<Root, Refused> {
         self.envoy.attempt(|| {
             let accepted = self.envoy.canary(&self.slot.vm_id, &plugin);
@@ -57,18 +57,18 @@ impl Vm {
         })
     }
 
-    /// Ends a root context as the end of a drain does: `on_done`, `on_delete`, and its callouts vanish.
+    /// Ends a root context as Envoy does at the end of a drain: `on_done`, then `on_delete`; its callouts are dropped.
     pub(crate) fn retire(&self, root: Root) -> &Self {
         self.slot.retire(root);
         self.settled()
     }
 
-    /// The newest root context, which serves the requests.
+    /// The newest root context, which serves requests.
     pub(crate) fn root(&self) -> Root {
         self.slot.newest()
     }
 
-    /// Ticks every root context whose timer is set, whatever the clock says.
+    /// Ticks every root context that has a timer, without moving the clock.
     pub(crate) fn tick(&self) -> &Self {
         for root in self.slot.look(|vm| vm.ticking()).unwrap_or_default() {
             self.slot.tick(root);
@@ -76,35 +76,35 @@ impl Vm {
         self.settled()
     }
 
-    /// The tick period of a root context, None while it has none.
+    /// The tick period of a root context, `None` if it has no timer.
     pub(crate) fn tick_period(&self, root: Root) -> Option<Duration> {
         let context = self.slot.context(root)?;
         self.slot.look(|vm| Some(vm.roots.get(&context)?.timer?.period))?
     }
 
-    /// Host functions that the VM has called so far, logging aside: what a request costs beside the filter's own code.
+    /// The number of host functions that the VM has called, except logging.
     pub(crate) fn host_calls(&self) -> u64 {
         self.slot.look(|vm| vm.host_calls).unwrap_or_default()
     }
 
-    /// Bytes of shared data that the VM has read or written so far, which is what its callbacks take with a large cluster.
+    /// The bytes of shared data that the VM has read or written.
     pub(crate) fn copied(&self) -> usize {
         self.slot.look(|vm| vm.copied).unwrap_or_default()
     }
 
-    /// The most replies and continued requests that one callback of the VM has asked for: how deep Envoy nests its calls.
+    /// The most replies and resumed requests that one callback of the VM has caused. Envoy nests that many calls.
     pub(crate) fn most_deferred(&self) -> usize {
         self.slot.look(|vm| vm.most_deferred).unwrap_or_default()
     }
 
-    /// The callouts that stand unanswered, oldest first.
+    /// The callouts that have no answer yet, oldest first.
     pub(crate) fn callouts(&self) -> Vec<Callout> {
         let mut callouts: Vec<_> = self.slot.callouts().into_iter().map(|(_, callout)| callout).collect();
         callouts.sort_by_key(|callout| callout.token);
         callouts
     }
 
-    /// Ends one callout. Nothing happens if it has vanished meanwhile.
+    /// Ends one callout. Has no effect if the callout no longer exists.
     pub(crate) fn reply(&self, callout: &Callout, answer: impl Into<Answer>) -> &Self {
         let mine = |(_, other): &(u32, Callout)| other.token == callout.token;
         if let Some((root, _)) = self.slot.callouts().into_iter().find(mine) {
@@ -113,38 +113,38 @@ impl Vm {
         self.settled()
     }
 
-    /// Lets the stand-in answer until nothing but hanging callouts is left.
+    /// Lets the stand-in answer until only unanswerable callouts are left.
     ///
     /// # Panics
-    /// Without a stand-in, and when the filter asks again after every answer without ever waiting.
+    /// If there is no stand-in, or if the filter sends another callout after every answer.
     pub(crate) fn answer(&self) -> &Self {
-        for _ in 0..RESTLESS {
+        for _ in 0..MAX_ANSWERS {
             let Some(callout) = self.callouts().into_iter().find(|callout| !callout.hangs) else {
                 return self;
             };
             let answer = self.envoy.proxy.ask(&callout).expect("a stand-in, given by kube()");
             self.reply(&callout, answer);
         }
-        panic!("the filter answers each of {RESTLESS} answers with the next callout");
+        panic!("the filter answers each of {MAX_ANSWERS} answers with the next callout");
     }
 
-    /// A request through the newest root context, from its first header to its access log.
+    /// Sends a request through the newest root context, from its first header to its access log.
     pub(crate) fn request(&self, request: Request, route: Route) -> Seen {
         self.open(request, route).finish()
     }
 
-    /// The same through another root context: that of a listener in its drain.
+    /// Sends a request through another root context, such as that of a draining listener.
     pub(crate) fn request_through(&self, root: Root, request: Request, route: Route) -> Seen {
         self.open_through(root, request, route).finish()
     }
 
-    /// A plain request to the Kubernetes service `name.namespace` of an Istio mesh, which answers 200.
+    /// Sends a plain request to the Kubernetes Service `name.namespace` of an Istio mesh. The upstream answers 200.
     pub(crate) fn response(&self, service: &str) -> Seen {
         let (name, namespace) = service.split_once('.').expect("name.namespace");
         self.request(Request::get("/").host(service), Route::istio(name, namespace))
     }
 
-    /// The request phase of a stream.
+    /// Runs the request phase of a stream.
     pub(crate) fn open(&self, request: Request, route: Route) -> OpenStream {
         self.open_through(self.root(), request, route)
     }
@@ -159,10 +159,10 @@ impl Vm {
         }
     }
 
-    /// Runs `code` as the filter's own in its newest root context, to use host functions from a test.
+    /// Runs `code` in the newest root context of the filter, so that a test can call host functions.
     ///
     /// # Panics
-    /// If the code does.
+    /// If the code panics.
     pub(crate) fn inside<R: Send + 'static>(&self, code: impl FnOnce() -> R + Send + 'static) -> R {
         let context = self.slot.context(self.root()).expect("the VM has trapped");
         let result = self.slot.run(move || guest::enter(context, code));
@@ -170,9 +170,9 @@ impl Vm {
         result.expect("the code panicked, and the VM is gone")
     }
 
-    /// Runs `interrupt` once, just before this VM writes shared data under a key with that part: what another thread
-    /// does between a read and a write. It may use other VMs, not this one. If it panics, this VM traps there.
-    /// Several for one key come one a write.
+    /// Runs `interrupt` once, just before this VM writes shared data under a key that contains `part_of_key`. It stands
+    /// for another thread that acts between a read and a write. It may use other VMs, but not this one. If it panics,
+    /// this VM traps. Several interrupts for one key run one per write.
     pub(crate) fn before_write(&self, part_of_key: &str, interrupt: impl FnOnce() + Send + 'static) -> &Self {
         let part_of_key = part_of_key.to_owned();
         self.slot
@@ -180,7 +180,7 @@ impl Vm {
         self
     }
 
-    /// The same before a read.
+    /// Does the same before a read.
     pub(crate) fn before_read(&self, part_of_key: &str, interrupt: impl FnOnce() + Send + 'static) -> &Self {
         let part_of_key = part_of_key.to_owned();
         self.slot
@@ -188,13 +188,13 @@ impl Vm {
         self
     }
 
-    /// A trap: nothing in the VM runs any more, no `on_done`, and its callouts vanish.
+    /// Traps the VM: nothing in it runs any more, `on_done` included, and its callouts are dropped.
     pub(crate) fn kill(&self) -> &Self {
         self.slot.run(|| panic!("killed by the test"));
         self
     }
 
-    /// Hands out what the last step put into queues.
+    /// Delivers the queue messages of the last step.
     fn settled(&self) -> &Self {
         self.envoy.deliver_queues();
         self
@@ -208,17 +208,17 @@ pub(crate) struct OpenStream {
 }
 
 impl OpenStream {
-    /// The response phase, the access log and the end of the stream.
+    /// Runs the response phase and the access log, and ends the stream.
     ///
     /// # Panics
-    /// If the filter has paused the stream and not resumed it, or has reset it: a client would wait in vain.
+    /// If the filter has paused the stream without resuming it, or has reset it.
     pub(crate) fn finish(self) -> Seen {
         let seen = self.vm.slot.finish(self.opened);
         self.vm.settled();
         seen.expect("the filter holds the stream up")
     }
 
-    /// The client goes away before it has an answer: the access log and the end of the stream.
+    /// Ends the stream without a response, as if the client had disconnected. The access log still runs.
     pub(crate) fn abandon(self) {
         self.vm.slot.abandon(&self.opened);
         self.vm.settled();

@@ -1,5 +1,5 @@
-//! The ABI's byte form of a header map: a count, the sizes of each pair, the pairs with a NUL after each string;
-//! all numbers little-endian `u32`.
+//! The ABI's encoding of a header map: a count, the sizes of each pair, then the pairs with a NUL after each string.
+//! All numbers are little-endian `u32`.
 
 use super::message::Headers;
 
@@ -20,7 +20,7 @@ fn number(n: usize) -> [u8; 4] {
     u32::try_from(n).expect("the ABI counts in 32 bits").to_le_bytes()
 }
 
-/// An empty map where the bytes are no map, as the real host reads them.
+/// Returns an empty map if the bytes are not a valid map, as the real host does.
 pub(super) fn unpack(bytes: &[u8]) -> Headers {
     Cursor(bytes).headers().unwrap_or_default()
 }

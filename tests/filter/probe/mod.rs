@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// A proxy with the probe and a cluster `kube`.
 fn envoy(configuration: &str) -> FakeEnvoy {
-    FakeEnvoy::new(Module::of_the_sdk(initialize))
+    FakeEnvoy::new(Module::sdk_only(initialize))
         .config(configuration)
         .cluster("kube")
 }

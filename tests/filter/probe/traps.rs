@@ -107,6 +107,6 @@ fn other_host_calls_than_logging_trap_in_initialize() {
     extern "C" fn forward() {
         hostcalls::get_current_time().ok();
     }
-    let refused = FakeEnvoy::new(Module::of_the_sdk(forward)).try_worker().err().unwrap();
+    let refused = FakeEnvoy::new(Module::sdk_only(forward)).try_worker().err().unwrap();
     assert!(refused.to_string().contains("only logging is allowed"), "{refused}");
 }

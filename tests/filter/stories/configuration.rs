@@ -35,7 +35,7 @@ fn a_wrong_key_or_value_is_refused_with_one_line() {
 }
 
 #[test]
-fn the_configuration_before_a_refused_one_keeps_serving() {
+fn a_refused_configuration_leaves_the_previous_one_serving() {
     let envoy = envoy(EVERY_SECOND, &Kube::new());
     let worker = envoy.worker();
     envoy.advance(SECOND).answer();

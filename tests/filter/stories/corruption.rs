@@ -1,4 +1,4 @@
-//! Corrupt shared data, under every key of the filter: nothing traps, no header is wrong, and the data is repaired.
+//! Corrupt shared data under every key of the filter: no VM traps, no header is wrong, and the data is repaired.
 
 use super::kube::Kube;
 use super::{FULL, SECOND};
@@ -12,7 +12,7 @@ use proxy_wasm::hostcalls;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// All that has keys of its own.
+/// Enables every feature that has keys of its own.
 const EVERYTHING: &str = r#"{"cluster":"kube_api","poll_interval":"1s","sync":{"mode":"list"},
     "requests":{"report_interval":"1s","accept":{"filter_chain":"reports"}},
     "metrics_apis":{"filter_chain":"metrics","policies":{"root_namespace":"istio-system"},
@@ -22,7 +22,7 @@ const WRITES: usize = 12_000;
 
 const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
 
-/// Larger than anything that the filter writes here.
+/// Larger than any value that the filter writes here.
 const HUGE: usize = 1 << 20;
 
 fn answer(kube: &Kube, callout: &Callout) -> Answer {
@@ -38,7 +38,7 @@ fn answer(kube: &Kube, callout: &Callout) -> Answer {
     }
 }
 
-/// A proxy of three threads in the middle of its work.
+/// A proxy with three threads, with every feature in use.
 struct Proxy {
     envoy: FakeEnvoy,
     vms: Vec<Vm>,
@@ -58,7 +58,7 @@ impl Proxy {
         proxy
     }
 
-    /// Lets time pass, with a report of another proxy each second.
+    /// Lets time pass, with a report from another proxy each second.
     fn pass(&self, seconds: u64) {
         for _ in 0..seconds {
             self.report();
@@ -86,7 +86,7 @@ impl Proxy {
     }
 }
 
-/// Bytes for a key, after what stands there, or elsewhere.
+/// Garbage for a key, either derived from its value or from another one.
 fn garbage(rng: &mut Rng, shared: &BTreeMap<String, Vec<u8>>, key: &str, flips: bool) -> Vec<u8> {
     let mut there = shared[key].clone();
     match rng.u32(..if flips { 7 } else { 6 }) {
@@ -114,7 +114,7 @@ fn garbage(rng: &mut Rng, shared: &BTreeMap<String, Vec<u8>>, key: &str, flips: 
     }
 }
 
-/// Draws garbage for that many writes, with some time and some requests between them; `is_right` judges each header.
+/// Makes this many writes of garbage, with some time and some requests between them. `is_right` checks each header.
 fn attack(
     proxy: &Proxy,
     rng: &mut Rng,
@@ -149,7 +149,7 @@ fn attack(
 }
 
 fn has_healed(proxy: &Proxy, after: &str) {
-    // As long as the longest wait: for an expired lease, for reports, for a backoff.
+    // The longest of three waits: for an expired lease, for reports, and for a backoff.
     proxy.pass(90);
     assert_eq!(
         proxy.headers(),
@@ -221,7 +221,7 @@ fn each_corrupt_key_is_repaired_on_its_own() {
 fn flipped_bits_in_shared_data_trap_no_vm_and_are_repaired() {
     let mut rng = Rng::with_seed(seed());
     let proxy = Proxy::new();
-    // No record has a check sum: another number in a record is another number in the header.
+    // Records have no checksum, so a changed number in a record is a changed number in the header.
     let is_one = |header: &str| header.starts_with("service=") && header.is_ascii() && !header.contains(['\r', '\n']);
     attack(&proxy, &mut rng, WRITES / 10, true, is_one);
     has_healed(&proxy, "all of it");

@@ -34,7 +34,7 @@ fn an_answer_comes_from_the_proxy_and_carries_no_burst_header() {
 }
 
 #[test]
-fn a_matching_etag_saves_the_body() {
+fn a_matching_etag_is_answered_without_a_body() {
     let (_envoy, worker) = synced();
     let first = ask(&worker, Request::get("/burstmetrics/services"));
     let tag = first.header("etag").unwrap();
@@ -54,7 +54,7 @@ fn requests_outside_the_prefix_go_to_the_upstream() {
 }
 
 #[test]
-fn never_synced_and_stale_are_a_503_with_the_reason() {
+fn a_missing_or_stale_snapshot_is_a_503_with_the_reason() {
     let kube = Kube::new();
     let envoy = envoy(
         r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"2s","max_staleness":"10s"}"#,

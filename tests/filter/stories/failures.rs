@@ -95,7 +95,7 @@ fn each_failure_has_its_counter_and_log_line_and_the_last_values_are_still_serve
 }
 
 #[test]
-fn a_failing_api_is_asked_less_and_less_often() {
+fn a_failing_api_is_requested_less_and_less_often() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let _worker = envoy.worker();

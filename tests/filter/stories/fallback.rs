@@ -1,4 +1,5 @@
-//! Other adapters behind the metrics APIs: requests for their metrics are forwarded, and discovery lists both.
+//! Other adapters behind the metrics APIs: requests for their metrics are forwarded, and discovery lists the metrics of
+//! both.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
@@ -12,7 +13,7 @@ const THEIRS: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queu
 const OURS: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_headroom";
 const LIST: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
-/// The other adapter, as it answers now.
+/// The other adapter. A test can change its answer.
 #[derive(Clone)]
 struct Other(Arc<Mutex<Answer>>);
 
@@ -177,7 +178,7 @@ fn a_new_leader_does_not_repeat_the_log_lines_of_the_previous_one() {
     assert_eq!(logged(&envoy).iter().filter(|line| told(line)).count(), 1);
 }
 
-/// Kills the leader, until the other thread leads.
+/// Kills the leader and waits until the other thread leads.
 fn hand_over(envoy: &FakeEnvoy, leader: &Vm, next: &Vm) {
     leader.kill();
     let polls = |line: &LogLine| line.thread == next.thread() && line.text.starts_with("this thread polls");

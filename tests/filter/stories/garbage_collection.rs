@@ -4,14 +4,14 @@ use super::kube::Kube;
 use super::{SECOND, envoy};
 use crate::host::{FakeEnvoy, ThreadName};
 
-/// The same lists, read alike.
+/// A configuration that reads the same resources whatever the target.
 fn named(target: u32, more: &str) -> String {
     format!(
         r#"{{"cluster":"kube_api","sync":{{"mode":"list"}},"poll_interval":"60s","target_percent":{target}{more}}}"#
     )
 }
 
-/// How many keys with that end have a value.
+/// The number of keys with this suffix that have a value.
 fn held(envoy: &FakeEnvoy, part: &str) -> usize {
     let all = envoy.shared_data("burst-metrics/").into_iter();
     all.filter(|(key, bytes)| key.ends_with(part) && !bytes.is_empty())
@@ -56,7 +56,7 @@ fn shared_data_of_a_removed_configuration_is_deleted_an_hour_after_its_last_use(
 }
 
 #[test]
-fn a_configuration_that_returns_just_before_the_deletion_loses_nothing() {
+fn a_configuration_that_returns_just_before_the_deletion_keeps_its_data() {
     let kube = Kube::new();
     let envoy = envoy(&named(80, ""), &kube);
     let (one, two) = (envoy.worker(), envoy.worker());
@@ -68,7 +68,7 @@ fn a_configuration_that_returns_just_before_the_deletion_loses_nothing() {
     one.retire(old);
     let again = two.clone();
     two.retire(two.root());
-    // The last check has read the values when the configuration comes back.
+    // The configuration returns after the last check has read the values.
     one.before_read(&snapshot.unwrap(), move || {
         again.configure(named(80, "")).unwrap();
         again.tick().answer();

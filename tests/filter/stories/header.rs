@@ -6,7 +6,7 @@ use crate::host::{By, FakeEnvoy, Request, Response, Route};
 
 const VALUE: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
 
-/// A proxy that has read its cluster, with these keys beside the usual ones.
+/// A proxy that has read its cluster, with additional configuration keys.
 fn synced(more: &str) -> FakeEnvoy {
     let configuration = format!(r#"{{"cluster":"kube_api","sync":{{"mode":"list"}},"poll_interval":"1s"{more}}}"#);
     let envoy = envoy(&configuration, &Kube::new());
@@ -15,7 +15,7 @@ fn synced(more: &str) -> FakeEnvoy {
     envoy
 }
 
-/// The header that a client sees of a request on the first worker.
+/// The header on the response of the first worker.
 fn header_of(envoy: &FakeEnvoy, name: &str, request: Request, route: Route) -> Option<String> {
     envoy.vms()[0].request(request, route).header(name).map(str::to_owned)
 }
@@ -167,7 +167,7 @@ fn the_upstreams_header_is_replaced_or_removed_unless_it_is_kept() {
 }
 
 #[test]
-fn a_gate_lets_through_by_prefix_or_by_presence() {
+fn a_gate_matches_by_prefix_or_by_presence() {
     let route = || Route::istio("web", "shop").answering(Response::ok().header("x-burst", "leak"));
     let from = |agent: &[u8]| Request::get("/").header("user-agent", agent);
     let by_prefix = synced(r#","header":{"when":{"request_header":"User-Agent","prefix":"HealthCheck"}}"#);
@@ -214,7 +214,7 @@ fn name_extra_keys_and_constant_are_configurable() {
 }
 
 #[test]
-fn bytes_that_are_not_utf8_do_no_harm() {
+fn bytes_that_are_not_utf8_trap_no_vm() {
     let envoy = synced("");
     for request in [
         Request::get(b"/\xff\xfe"),

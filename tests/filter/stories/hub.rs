@@ -1,4 +1,4 @@
-//! Several proxies: each reports to the hub, which knows the requests of all.
+//! Several proxies report to the hub, which adds up the requests of all of them.
 
 use super::kube::Kube;
 use super::requests::sum;
@@ -11,19 +11,19 @@ use std::time::Duration;
 const HUB: &str = r#"{"cluster":"kube_api","requests":{"report_interval":"1s","accept":{"filter_chain":"reports"}}}"#;
 const GATEWAY: &str = r#"{"cluster":"kube_api","requests":{"report_interval":"1s","hub":{"cluster":"hub"}}}"#;
 
-/// So long reports count, and so long the hub waits for all to come: four intervals and three seconds.
-const PATIENCE: Duration = Duration::from_secs(7);
+/// How long a report counts, and how long a new hub waits for all reports: four intervals and three seconds.
+const REPORT_LIFETIME: Duration = Duration::from_secs(7);
 
-/// A worker of the hub, which may be out of reach.
+/// The connection to a worker of the hub. It can be down.
 #[derive(Clone, Default)]
-struct Line(Arc<Mutex<Option<Vm>>>);
+struct HubLink(Arc<Mutex<Option<Vm>>>);
 
-impl Line {
-    fn lead_to(&self, vm: &Vm) {
+impl HubLink {
+    fn connect(&self, vm: &Vm) {
         *self.0.lock().unwrap() = Some(vm.clone());
     }
 
-    fn carry(&self, callout: &Callout) -> Answer {
+    fn send(&self, callout: &Callout) -> Answer {
         let Some(hub) = self.0.lock().unwrap().clone() else {
             return Answer::Unreachable;
         };
@@ -36,7 +36,7 @@ impl Line {
     }
 }
 
-/// The filter chain of the reports, by mutual TLS.
+/// The filter chain of the reports, with mutual TLS.
 fn reports() -> Route {
     on_chain("reports").property(&["connection", "mtls"], [1])
 }
@@ -45,13 +45,13 @@ fn on_chain(name: &str) -> Route {
     Route::to("somewhere").property(&["xds", "filter_chain_name"], name)
 }
 
-/// A proxy in front of the hub, with one worker. Its clock stands elsewhere than the hub's.
-fn gateway(configuration: &str, line: &Line, ahead: u64) -> (FakeEnvoy, Vm) {
-    let (kube, line) = (Kube::new(), line.clone());
+/// A proxy that reports to the hub, with one worker. Its clock differs from the hub's.
+fn gateway(configuration: &str, link: &HubLink, ahead: u64) -> (FakeEnvoy, Vm) {
+    let (kube, link) = (Kube::new(), link.clone());
     let envoy = envoy(configuration, &kube)
         .cluster("hub")
         .kube(move |callout| match callout.cluster.as_str() {
-            "hub" => line.carry(callout),
+            "hub" => link.send(callout),
             _ => kube.answer(callout),
         });
     envoy.advance(Duration::from_secs(ahead));
@@ -59,14 +59,14 @@ fn gateway(configuration: &str, line: &Line, ahead: u64) -> (FakeEnvoy, Vm) {
     (envoy, worker)
 }
 
-fn hub() -> (FakeEnvoy, Vm, Line) {
+fn hub() -> (FakeEnvoy, Vm, HubLink) {
     let envoy = envoy(HUB, &Kube::new());
-    let (worker, line) = (envoy.worker(), Line::default());
-    line.lead_to(&worker);
-    (envoy, worker, line)
+    let (worker, link) = (envoy.worker(), HubLink::default());
+    link.connect(&worker);
+    (envoy, worker, link)
 }
 
-/// Lets time pass in all proxies alike.
+/// Advances all proxies by the same time.
 fn pass(envoys: &[&FakeEnvoy], time: Duration) {
     for _ in 0..time.as_secs() {
         for envoy in envoys {
@@ -86,12 +86,12 @@ fn web(envoy: &FakeEnvoy) -> Option<u64> {
 }
 
 #[test]
-fn the_hub_knows_the_requests_of_all_proxies_and_a_spoke_only_its_own() {
-    let (hub, hub_worker, line) = hub();
-    let (one, one_worker) = gateway(GATEWAY, &line, 3_600);
-    let (two, two_worker) = gateway(GATEWAY, &line, 7_200);
+fn the_hub_serves_the_requests_of_all_proxies_and_a_spoke_only_its_own() {
+    let (hub, hub_worker, link) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &link, 3_600);
+    let (two, two_worker) = gateway(GATEWAY, &link, 7_200);
     let all = [&hub, &one, &two];
-    pass(&all, PATIENCE + Duration::from_secs(2));
+    pass(&all, REPORT_LIFETIME + Duration::from_secs(2));
     serve(&hub_worker, 1);
     serve(&one_worker, 20);
     serve(&two_worker, 300);
@@ -106,11 +106,11 @@ fn the_hub_knows_the_requests_of_all_proxies_and_a_spoke_only_its_own() {
 
 #[test]
 fn a_new_hub_serves_no_rates_until_every_proxy_could_report() {
-    let (hub, hub_worker, line) = hub();
-    let (one, one_worker) = gateway(GATEWAY, &line, 10);
+    let (hub, hub_worker, link) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &link, 10);
     serve(&hub_worker, 1);
     serve(&one_worker, 20);
-    pass(&[&hub, &one], PATIENCE - Duration::from_secs(2));
+    pass(&[&hub, &one], REPORT_LIFETIME - Duration::from_secs(2));
     assert_eq!(sum(&hub), None);
     pass(&[&hub, &one], Duration::from_secs(4));
     assert_eq!(web(&hub), Some(21));
@@ -118,15 +118,15 @@ fn a_new_hub_serves_no_rates_until_every_proxy_could_report() {
 
 #[test]
 fn the_report_of_a_proxy_that_is_gone_is_dropped() {
-    let (hub, _, line) = hub();
-    let (one, one_worker) = gateway(GATEWAY, &line, 10);
-    let (two, two_worker) = gateway(GATEWAY, &line, 20);
-    pass(&[&hub, &one, &two], PATIENCE);
+    let (hub, _, link) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &link, 10);
+    let (two, two_worker) = gateway(GATEWAY, &link, 20);
+    pass(&[&hub, &one, &two], REPORT_LIFETIME);
     serve(&one_worker, 20);
     serve(&two_worker, 300);
     pass(&[&hub, &one, &two], Duration::from_secs(4));
     assert_eq!(web(&hub), Some(320));
-    pass(&[&hub, &one], PATIENCE + Duration::from_secs(2));
+    pass(&[&hub, &one], REPORT_LIFETIME + Duration::from_secs(2));
     assert_eq!((web(&hub), hub.stat("burst_hub_proxies")), (Some(20), Some(2)));
     assert_eq!(hub.stat("burst_hub_report_late_total"), Some(1));
     pass(&[&hub, &one, &two], Duration::from_secs(4));
@@ -144,17 +144,17 @@ fn the_report_of_a_proxy_that_is_gone_is_dropped() {
 fn among_identical_proxies_the_one_that_receives_its_own_reports_is_the_hub() {
     const ALIKE: &str = r#"{"cluster":"kube_api",
         "requests":{"report_interval":"1s","hub":{"cluster":"hub"},"accept":{"filter_chain":"reports"}}}"#;
-    let line = Line::default();
-    let (one, one_worker) = gateway(ALIKE, &line, 10);
-    let (two, two_worker) = gateway(ALIKE, &line, 20);
-    line.lead_to(&one_worker);
-    pass(&[&one, &two], PATIENCE + Duration::from_secs(3));
+    let link = HubLink::default();
+    let (one, one_worker) = gateway(ALIKE, &link, 10);
+    let (two, two_worker) = gateway(ALIKE, &link, 20);
+    link.connect(&one_worker);
+    pass(&[&one, &two], REPORT_LIFETIME + Duration::from_secs(3));
     serve(&one_worker, 1);
     serve(&two_worker, 20);
     pass(&[&one, &two], Duration::from_secs(4));
     assert_eq!((web(&one), sum(&two)), (Some(21), None));
-    line.lead_to(&two_worker);
-    pass(&[&one, &two], PATIENCE + Duration::from_secs(3));
+    link.connect(&two_worker);
+    pass(&[&one, &two], REPORT_LIFETIME + Duration::from_secs(3));
     assert_eq!(
         (sum(&one), web(&two)),
         (None, Some(21)),
@@ -162,7 +162,7 @@ fn among_identical_proxies_the_one_that_receives_its_own_reports_is_the_hub() {
     );
 }
 
-/// A report that would be taken.
+/// A report that the hub accepts.
 fn good() -> Request {
     let share = "1;0000000000000007;500;30000;shop/web=5,0";
     Request::new("POST", PATH).header(HEADER, share)
@@ -244,7 +244,7 @@ fn malformed_reports_are_refused_and_change_nothing() {
     assert_eq!(hub.stat("burst_hub_report_taken_total"), Some(1));
 }
 
-/// A report of the largest size, of Services that no other proxy has seen.
+/// A report of the largest size, about Services that no other proxy reports.
 fn large(id: u64) -> Vec<u8> {
     let half = "x".repeat(240);
     let services = (0..4_000).map(|n| format!(";{id:05}{n:05}{half}/{half}=1,0"));
@@ -254,9 +254,9 @@ fn large(id: u64) -> Vec<u8> {
 #[test]
 fn reports_under_one_certificate_are_limited_and_displace_no_other_certificate() {
     const MOST: usize = 32 << 20;
-    let (hub, hub_worker, line) = hub();
-    let (one, one_worker) = gateway(GATEWAY, &line, 10);
-    pass(&[&hub, &one], PATIENCE + SECOND);
+    let (hub, hub_worker, link) = hub();
+    let (one, one_worker) = gateway(GATEWAY, &link, 10);
+    pass(&[&hub, &one], REPORT_LIFETIME + SECOND);
     serve(&one_worker, 20);
     pass(&[&hub, &one], Duration::from_secs(2));
     let evil = || reports().property(&["connection", "uri_san_peer_certificate"], "spiffe://evil");
@@ -274,8 +274,8 @@ fn reports_under_one_certificate_are_limited_and_displace_no_other_certificate()
         }
     }
     assert!((14..17).contains(&taken), "{taken} are taken");
-    // Another proxy comes, whose report has room all the same.
-    let (two, two_worker) = gateway(GATEWAY, &line, 20);
+    // The report of another proxy still fits.
+    let (two, two_worker) = gateway(GATEWAY, &link, 20);
     pass(&[&hub, &one, &two], Duration::from_secs(1));
     serve(&two_worker, 300);
     pass(&[&hub, &one, &two], Duration::from_secs(3));
@@ -288,14 +288,14 @@ fn reports_under_one_certificate_are_limited_and_displace_no_other_certificate()
     assert!(hub.stat("burst_requests_left_out_services") > Some(1_000));
     let shared: usize = hub.shared_data("burst-metrics/").values().map(Vec::len).sum();
     assert!(shared < MOST + (8 << 20), "{shared} bytes of shared data");
-    pass(&[&hub, &one, &two], PATIENCE + Duration::from_secs(2));
+    pass(&[&hub, &one, &two], REPORT_LIFETIME + Duration::from_secs(2));
     assert_eq!((web(&hub), hub.stat("burst_hub_proxies")), (Some(320), Some(3)));
     assert!(hub.stat("burst_hub_report_bytes") < Some(1_000), "what is late goes");
     assert_eq!(hub.stat("burst_requests_left_out_services"), Some(0));
 }
 
 #[test]
-fn many_reports_under_one_certificate_give_way_to_other_certificates() {
+fn reports_of_other_certificates_replace_many_reports_of_one() {
     let (hub, worker, _) = hub();
     pass(&[&hub], Duration::from_secs(1));
     let post = |id: u64, name: &str| {
@@ -329,7 +329,7 @@ fn no_other_filter_chain_accepts_a_report() {
     ] {
         assert!(matches!(worker.request(good(), route).by, By::Upstream));
     }
-    let (gateway, worker) = gateway(GATEWAY, &Line::default(), 0);
+    let (gateway, worker) = gateway(GATEWAY, &HubLink::default(), 0);
     pass(&[&gateway], Duration::from_secs(1));
     assert!(
         matches!(worker.request(good(), reports()).by, By::Upstream),
@@ -340,12 +340,12 @@ fn no_other_filter_chain_accepts_a_report() {
 #[test]
 fn an_unreachable_hub_is_logged_once_and_so_is_its_return() {
     let (_hub, hub_worker, _) = hub();
-    let line = Line::default();
-    let (gateway, _worker) = gateway(GATEWAY, &line, 0);
+    let link = HubLink::default();
+    let (gateway, _worker) = gateway(GATEWAY, &link, 0);
     pass(&[&gateway], Duration::from_secs(5));
     let failed = gateway.stat("burst_report_failed_total").unwrap();
     assert!(failed >= 3, "{failed}");
-    line.lead_to(&hub_worker);
+    link.connect(&hub_worker);
     pass(&[&gateway], Duration::from_secs(3));
     let lines: Vec<_> = logged(&gateway)
         .into_iter()
@@ -358,7 +358,7 @@ fn an_unreachable_hub_is_logged_once_and_so_is_its_return() {
 }
 
 #[test]
-fn a_hub_that_never_answers_delays_nothing() {
+fn a_hub_that_never_answers_delays_no_request() {
     let kube = Kube::new();
     let envoy = envoy(GATEWAY, &kube)
         .cluster("hub")

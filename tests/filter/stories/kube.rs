@@ -1,5 +1,5 @@
-//! A minimal Kubernetes API for these tests: applications, each with a Deployment, a Service and an HPA of the same
-//! name.
+//! A minimal Kubernetes API for these tests. It serves applications, each with a Deployment, a Service and an HPA of
+//! the same name.
 
 use crate::host::{Answer, Callout, Response};
 use std::collections::BTreeMap;
@@ -10,21 +10,21 @@ type Failure = Box<dyn Fn() -> Answer + Send>;
 #[derive(Clone, Default)]
 pub(super) struct Kube(Arc<Mutex<State>>);
 
-/// What a request is in the life of a list.
+/// The phase of reading a resource that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Point {
-    /// The first page.
+    /// The first page of a list.
     First,
-    /// A page after it.
+    /// A later page of a list.
     Later,
-    /// A watch window.
+    /// A watch.
     Window,
 }
 
 #[derive(Default)]
 struct State {
     apps: BTreeMap<String, Load>,
-    /// The applications that changed, each change a version.
+    /// The applications that changed. Each change is a resource version.
     changes: Vec<String>,
     failures: BTreeMap<&'static str, (Option<Point>, Failure)>,
     asked: Vec<String>,
@@ -59,12 +59,12 @@ impl Kube {
         state.changes.push(app.into());
     }
 
-    /// Every request for a resource fails so, until [`Self::heal`].
+    /// Makes every request for a resource fail, until [`Self::heal`].
     pub(super) fn fail<A: Into<Answer>>(&self, resource: &'static str, answer: impl Fn() -> A + Send + 'static) {
         self.fail_where(resource, None, answer);
     }
 
-    /// Every request at that point fails so, and no other.
+    /// Makes only the requests in that phase fail.
     pub(super) fn fail_at<A: Into<Answer>>(
         &self,
         resource: &'static str,
@@ -88,7 +88,7 @@ impl Kube {
         self.state().failures.clear();
     }
 
-    /// The paths asked for since the last time.
+    /// The paths requested since the last call.
     pub(super) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.state().asked)
     }
@@ -133,7 +133,7 @@ impl Kube {
 }
 
 impl State {
-    /// A watch, which this server ends as soon as it has said what there is to say.
+    /// A watch, which this server ends as soon as it has sent all events.
     fn window(&self, resource: &str, from: usize) -> String {
         let event = |app: &String| match self.apps.get(app) {
             Some(load) => ("MODIFIED", item(resource, app, *load)),
@@ -162,7 +162,7 @@ impl State {
     }
 }
 
-/// A line of a watch.
+/// One line of a watch.
 pub(super) fn event(r#type: &str, object: &str) -> String {
     format!("{{\"type\":\"{type}\",\"object\":{object}}}\n")
 }
@@ -177,7 +177,7 @@ fn point_of(query: &str) -> Point {
     }
 }
 
-/// The kind of a resource, as its lists name it.
+/// The kind of a resource, as its lists have it.
 fn kind(resource: &str) -> &'static str {
     match resource {
         "horizontalpodautoscalers" => "HorizontalPodAutoscaler",

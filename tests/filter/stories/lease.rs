@@ -5,7 +5,7 @@ use super::{EVERY_SECOND, SECOND, envoy};
 use crate::host::{FakeEnvoy, Jump, Request, Route, ThreadName, Vm};
 use std::time::Duration;
 
-/// The threads that began to poll, in order.
+/// The threads that started to poll, in order.
 fn pollers(envoy: &FakeEnvoy) -> Vec<ThreadName> {
     let lines = envoy
         .log()
@@ -32,7 +32,7 @@ fn many_threads_poll_no_more_often_than_one() {
 }
 
 #[test]
-fn of_two_threads_that_claim_the_lease_at_once_one_polls() {
+fn only_one_of_two_threads_that_claim_the_lease_at_once_polls() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let (one, two) = (envoy.worker(), envoy.worker());
@@ -94,14 +94,14 @@ fn a_leader_that_dies_is_replaced_and_its_successor_resumes_without_a_list() {
 }
 
 #[test]
-fn a_deposed_leader_overwrites_nothing() {
+fn a_deposed_leader_overwrites_no_shared_data() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let (old, new) = (envoy.worker(), envoy.worker());
     old.tick();
     let late = old.callouts();
     assert_eq!(late.len(), 4);
-    // The old leader is held up for so long that another takes over and publishes.
+    // The old leader is delayed until another thread leads and publishes.
     for _ in 0..10 {
         new.tick().answer();
     }
@@ -125,7 +125,7 @@ fn a_deposed_leader_overwrites_nothing() {
 }
 
 #[test]
-fn a_leader_that_is_deposed_between_a_write_and_its_number_writes_no_more() {
+fn a_leader_deposed_between_a_write_and_reading_its_cas_number_stops_writing() {
     let kube = Kube::new();
     let envoy = envoy(r#"{"cluster":"kube_api"}"#, &kube);
     let (old, new) = (envoy.worker(), envoy.worker());
@@ -133,7 +133,7 @@ fn a_leader_that_is_deposed_between_a_write_and_its_number_writes_no_more() {
     envoy.jump(Jump::Ahead(SECOND));
     let late = old.tick().callouts();
     assert!(late.len() > 1 && late.iter().all(|callout| callout.path().contains("watch=1")));
-    // The next look of the other finds the beat where it stood long enough.
+    // At its next check, the other thread finds that the lease has not been renewed for too long.
     for _ in 0..5 {
         new.tick();
     }
@@ -216,7 +216,7 @@ fn a_leader_that_is_retired_releases_the_lease_at_once() {
 }
 
 #[test]
-fn a_configuration_that_only_a_canary_ran_leaves_nothing_behind() {
+fn a_configuration_that_only_a_canary_ran_leaves_no_shared_data() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let _worker = envoy.worker();

@@ -1,4 +1,5 @@
-//! The log has lines of bounded length and a bounded number of lines a minute, whatever comes from outside.
+//! Log lines have a bounded length and a bounded number per minute, whatever the API server and the configuration
+//! contain.
 
 use super::kube::{Kube, event, list};
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -8,19 +9,19 @@ use std::time::Duration;
 
 const MIB: usize = 1 << 20;
 
-/// What `src/log.rs` lets through, and as much again for the word that says how much was left out.
+/// The limit in `src/log.rs`, and room for the note that says how much was cut.
 const LONGEST_LINE: usize = 4 * 1024 + 40;
 
-/// Lines about bad objects in a minute, one that says that there are more, and one about who polls.
+/// Per minute: the lines about bad objects, one that counts the rest, and one about the thread that polls.
 const MOST_LINES: usize = 12;
 
 const ESCAPES: &str = r"\u001b[31m\r\nforged: all is well\u202e";
 
-/// The HPA of the one application that the cluster has.
+/// The HPA of the cluster's only application.
 const WEB: &str = r#"{"metadata":{"name":"web","namespace":"shop"},"status":{"currentReplicas":1},
     "spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"maxReplicas":5}}"#;
 
-/// So many HPAs `bad-N`, ten in a namespace, whose `maxReplicas` are a text of that length, another one in each read.
+/// HPAs named `bad-N`, ten per namespace, whose `maxReplicas` is a string of this length that differs in each read.
 fn bad_objects(count: usize, length: usize, read: usize) -> Vec<String> {
     let value = format!("{read}{ESCAPES}{}", "x".repeat(length));
     let bad = |n| {
@@ -35,8 +36,8 @@ fn bad_objects(count: usize, length: usize, read: usize) -> Vec<String> {
     (0..count).map(bad).collect()
 }
 
-/// A proxy in front of a cluster that has these besides its own HPA. Where they are watched, each window changes them.
-fn beside(configuration: &str, bad: impl Fn(usize) -> Vec<String> + Send + 'static) -> FakeEnvoy {
+/// A proxy for a cluster with these objects with_bad_objects its own HPA. In watch mode, each watch changes them.
+fn with_bad_objects(configuration: &str, bad: impl Fn(usize) -> Vec<String> + Send + 'static) -> FakeEnvoy {
     let (kube, reads) = (Kube::new(), AtomicUsize::new(0));
     let is_watched = configuration.contains("watch");
     kube.fail("horizontalpodautoscalers", move || {
@@ -63,7 +64,7 @@ fn is_fit_to_print(envoy: &FakeEnvoy) {
 fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minute() {
     let watched = r#"{"cluster":"kube_api","poll_interval":"5s","sync":{"mode":"watch","window":"3s"}}"#;
     for configuration in [EVERY_SECOND, watched] {
-        let envoy = beside(configuration, |read| bad_objects(10, MIB, read));
+        let envoy = with_bad_objects(configuration, |read| bad_objects(10, MIB, read));
         let worker = envoy.worker();
         envoy.advance(Duration::from_secs(30)).answer();
         is_fit_to_print(&envoy);
@@ -83,7 +84,7 @@ fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minu
 
 #[test]
 fn a_hundred_invalid_objects_write_ten_log_lines_and_one_that_counts_the_rest() {
-    let envoy = beside(EVERY_SECOND, |read| bad_objects(100, 20, read));
+    let envoy = with_bad_objects(EVERY_SECOND, |read| bad_objects(100, 20, read));
     envoy.worker();
     envoy.advance(Duration::from_secs(30)).answer();
     let lines = envoy.log();
@@ -101,7 +102,7 @@ fn a_hundred_invalid_objects_write_ten_log_lines_and_one_that_counts_the_rest() 
 
 #[test]
 fn a_short_reason_is_logged_in_full() {
-    let envoy = beside(EVERY_SECOND, |_| {
+    let envoy = with_bad_objects(EVERY_SECOND, |_| {
         vec![r#"{"metadata":{"name":"bad","namespace":"shop"},"spec":"é"}"#.to_owned()]
     });
     envoy.worker();
@@ -115,7 +116,7 @@ fn a_short_reason_is_logged_in_full() {
 }
 
 #[test]
-fn text_from_the_configuration_is_logged_truncated_and_printable() {
+fn configuration_text_in_the_log_is_truncated_and_printable() {
     let envoy = FakeEnvoy::new(super::FULL).config(format!(
         "{{\"cluster\":\"kube_api\",\"{ESCAPES}{}\":1}}",
         "x".repeat(MIB)
@@ -131,7 +132,7 @@ fn text_from_the_configuration_is_logged_truncated_and_printable() {
 }
 
 #[test]
-fn text_from_a_failing_api_server_is_logged_truncated_and_printable() {
+fn api_server_text_in_the_log_is_truncated_and_printable() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     envoy.worker();

@@ -1,4 +1,4 @@
-//! The metrics APIs, on their filter chain only.
+//! The filter serves the metrics APIs on their own filter chain only.
 
 use super::kube::Kube;
 use super::{SECOND, envoy, logged};
@@ -19,17 +19,17 @@ fn synced_with(configuration: &str) -> (FakeEnvoy, Vm) {
     (envoy, worker)
 }
 
-/// A filter chain of that name, in plain text.
+/// A filter chain of that name, without TLS.
 fn on_chain(chain: &str) -> Route {
     Route::istio("web", "shop").property(&["xds", "filter_chain_name"], chain)
 }
 
-/// The filter chain of the metrics APIs, over mutual TLS.
+/// The filter chain of the metrics APIs, with mutual TLS.
 pub(super) fn over_mutual_tls() -> Route {
     on_chain("metrics").property(&["connection", "mtls"], [1])
 }
 
-/// Asks over mutual TLS on a filter chain of that name.
+/// Sends a request with mutual TLS to a filter chain of that name.
 fn ask(worker: &Vm, chain: &str, request: Request) -> Seen {
     worker.request(request, on_chain(chain).property(&["connection", "mtls"], [1]))
 }
@@ -80,7 +80,7 @@ fn a_request_without_a_user_is_unauthorized() {
 
 const LOOPBACK: &str = "127.0.0.1:6443";
 
-/// Any host that reaches the listener can name itself, so none is believed.
+/// Any host that reaches the listener can send these headers, so the filter trusts none of them.
 #[test]
 fn without_mutual_tls_no_user_header_is_trusted() {
     let plain = |address: &str| on_chain("metrics").property(&["destination", "address"], address);

@@ -29,7 +29,7 @@ use kube::Kube;
 use proxy_wasm::types::Action;
 use std::time::Duration;
 
-// The filter itself: what a proxy would find in the module.
+// Links the filter and its exports.
 use burst_metrics as _;
 unsafe extern "C" {
     safe fn _initialize();
@@ -43,7 +43,7 @@ unsafe extern "C" {
     safe fn own_on_delete(context: u32);
 }
 
-/// The module with everything in it.
+/// The module with all features.
 const FULL: Module = Module {
     initialize: _initialize,
     context_create: own_on_context_create,
@@ -58,7 +58,7 @@ const FULL: Module = Module {
     everything: false,
 };
 
-/// The module that sees responses only, and hears of no end.
+/// The module that is called for responses only, without the end-of-stream callbacks.
 const HEADER_ONLY: Module = Module {
     request_headers: None,
     delete: None,
@@ -67,17 +67,17 @@ const HEADER_ONLY: Module = Module {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Reads once a second, so that a story moves on with the ticks.
+/// Polls once a second, so that each tick reads the cluster.
 const EVERY_SECOND: &str = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s"}"#;
 
-/// A proxy with the filter in front of a cluster.
+/// A proxy that runs the filter and reads this cluster.
 fn envoy(configuration: &str, kube: &Kube) -> FakeEnvoy {
     let kube = kube.clone();
     let envoy = FakeEnvoy::new(FULL).config(configuration).cluster("kube_api");
     envoy.kube(move |callout| kube.answer(callout))
 }
 
-/// The lines that the filter logged, in order, without those about who polls.
+/// The lines that the filter logged, in order, except those about which thread polls.
 fn logged(envoy: &FakeEnvoy) -> Vec<String> {
     let lines = envoy.log().into_iter().map(|line| line.text);
     lines.filter(|line| !line.starts_with("this thread polls")).collect()

@@ -1,4 +1,4 @@
-//! After an outage of the API server an answer has all services or is a 503, and all services return soon.
+//! After an outage of the API server, an answer has all services or is a 503, and all services return soon.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};
@@ -16,7 +16,7 @@ fn fail(kube: &Kube, how: fn() -> Answer) {
     }
 }
 
-/// `/burstmetrics/services`; `None` where it is too old.
+/// The body of `/burstmetrics/services`, or `None` if the snapshot is stale.
 fn services(worker: &Vm) -> Option<String> {
     let seen = worker.request(Request::get("/burstmetrics/services"), Route::to("somewhere"));
     match seen.status() {
@@ -147,7 +147,7 @@ fn clock_jumps_never_leave_a_stale_header_and_the_header_returns() {
                 fail(&kube, || Answer::Unreachable);
                 envoy.advance(SECOND * 2).answer();
             }
-            // Nobody reads this one before it is too late for the one before it.
+            // The clock jumps before any thread reads this change.
             kube.scale("shop/web", replicas);
             envoy.jump(jump);
             envoy.advance(SECOND * 17).answer();

@@ -12,14 +12,14 @@ use proxy_wasm::hostcalls;
 const CONFIGURATION: &str = r#"{"cluster":"kube_api","poll_interval":"1s","metrics_apis":{"filter_chain":"metrics","authorization":"subject_access_review"}}"#;
 const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_headroom";
 
-/// Requests that may wait in a VM, and ten times as many.
-const MOST_WAITING: usize = 256;
-const TEN_TIMES_WAITING: usize = 10 * MOST_WAITING;
+/// The most requests that may wait in a VM.
+const MAX_WAITING: usize = 256;
+const TEN_TIMES_WAITING: usize = 10 * MAX_WAITING;
 
-/// Far from where Envoy's stack ends.
-const DEEPEST: usize = 8;
+/// A nesting depth far below the limit of Envoy's stack.
+const MAX_NESTING: usize = 8;
 
-/// A worker that knows the cluster, and an API server that answers reviews so.
+/// A worker that has read the cluster, and an API server that answers every review like this.
 fn synced(configuration: &str, review: impl Into<Answer>) -> (FakeEnvoy, Vm) {
     let (kube, review) = (Kube::new(), review.into());
     let envoy = envoy(configuration, &kube).kube(move |callout: &Callout| match callout.path() == PATH {
@@ -42,17 +42,17 @@ fn wait_all(worker: &Vm, requests: impl IntoIterator<Item = Request>) -> Vec<Ope
         .collect()
 }
 
-/// One and the same user, or one for each number.
+/// The same user for every number, or a different one for each.
 fn user(same: bool, number: usize) -> String {
     if same { "alice".into() } else { format!("user-{number}") }
 }
 
-/// How many of them were answered with that status.
+/// The number of responses with that status.
 fn count(seen: &[Seen], status: u16) -> usize {
     seen.iter().filter(|seen| seen.status() == status).count()
 }
 
-/// Answers all, and checks that another client is served before and after it.
+/// Finishes all streams, and checks that another client is served before and after.
 fn finish_all(worker: &Vm, streams: Vec<OpenStream>) -> Vec<Seen> {
     let header = || worker.response("web.shop").header("x-burst").map(str::to_owned);
     let before = header();
@@ -60,7 +60,7 @@ fn finish_all(worker: &Vm, streams: Vec<OpenStream>) -> Vec<Seen> {
     let seen = streams.into_iter().map(OpenStream::finish).collect();
     assert!(worker.alive() && before.is_some() && header() == before);
     assert!(
-        worker.most_deferred() <= DEEPEST,
+        worker.most_deferred() <= MAX_NESTING,
         "{} replies at once",
         worker.most_deferred()
     );
@@ -80,9 +80,9 @@ fn as_many_requests_as_may_wait_for_one_review_are_answered() {
     for (answer, status) in answers {
         for path in [METRIC, discovery] {
             let (_envoy, worker) = synced(CONFIGURATION, answer.clone());
-            let streams = wait_all(&worker, vec![by("alice", path); MOST_WAITING]);
+            let streams = wait_all(&worker, vec![by("alice", path); MAX_WAITING]);
             let seen = finish_all(&worker, streams);
-            assert_eq!(count(&seen, status), MOST_WAITING, "{path}: {answer:?}");
+            assert_eq!(count(&seen, status), MAX_WAITING, "{path}: {answer:?}");
         }
     }
 }
@@ -95,7 +95,7 @@ fn requests_over_the_waiting_limit_are_refused_at_once() {
         let seen = finish_all(&worker, wait_all(&worker, requests));
         assert_eq!(
             (count(&seen, 200), count(&seen, 429)),
-            (MOST_WAITING, TEN_TIMES_WAITING - MOST_WAITING)
+            (MAX_WAITING, TEN_TIMES_WAITING - MAX_WAITING)
         );
         let refused = seen.last().unwrap();
         assert_eq!(refused.header("retry-after"), Some("1"));
@@ -104,11 +104,11 @@ fn requests_over_the_waiting_limit_are_refused_at_once() {
             "{}",
             refused.text()
         );
-        // All of them are answered now, so the next ones may wait.
-        let seen = finish_all(&worker, wait_all(&worker, vec![by("late", METRIC); MOST_WAITING]));
-        assert_eq!(count(&seen, 200), MOST_WAITING);
+        // All of them are answered, so the next requests may wait.
+        let seen = finish_all(&worker, wait_all(&worker, vec![by("late", METRIC); MAX_WAITING]));
+        assert_eq!(count(&seen, 200), MAX_WAITING);
         envoy.advance(SECOND);
-        let rejected = (TEN_TIMES_WAITING - MOST_WAITING) as u64;
+        let rejected = (TEN_TIMES_WAITING - MAX_WAITING) as u64;
         assert_eq!(envoy.stat("burst_review_rejected_total"), Some(rejected));
         assert_eq!(envoy.stat("burst_reply_429_total"), Some(rejected));
     }
@@ -120,11 +120,11 @@ fn clients_that_disconnect_free_capacity_for_others() {
     for stream in wait_all(&worker, vec![by("alice", METRIC); TEN_TIMES_WAITING]) {
         stream.abandon();
     }
-    let seen = finish_all(&worker, wait_all(&worker, vec![by("bob", METRIC); MOST_WAITING]));
-    assert_eq!(count(&seen, 200), MOST_WAITING);
+    let seen = finish_all(&worker, wait_all(&worker, vec![by("bob", METRIC); MAX_WAITING]));
+    assert_eq!(count(&seen, 200), MAX_WAITING);
 }
 
-/// What they asked is under way without them.
+/// The review continues after its client has disconnected.
 #[test]
 fn reviews_of_disconnected_clients_are_bounded_too() {
     let (envoy, worker) = synced(CONFIGURATION, Answer::Never);
@@ -133,9 +133,9 @@ fn reviews_of_disconnected_clients_are_bounded_too() {
             .open(by(&user(false, number), METRIC), over_mutual_tls())
             .abandon();
     }
-    assert_eq!(worker.callouts().len(), MOST_WAITING);
+    assert_eq!(worker.callouts().len(), MAX_WAITING);
     assert_eq!(worker.request(by("late", METRIC), over_mutual_tls()).status(), 429);
-    // Identical requests may wait; the others may once the review has timed out.
+    // Requests for a pending review may wait. Other requests may wait once the reviews have timed out.
     let same = worker.open(by(&user(false, 0), METRIC), over_mutual_tls());
     envoy.advance(6 * SECOND);
     assert_eq!(same.finish().status(), 500);
@@ -143,12 +143,12 @@ fn reviews_of_disconnected_clients_are_bounded_too() {
     assert_eq!(worker.callouts().len(), 1);
 }
 
-/// One that goes while it is in the queue of those to be answered is not answered, and the others are.
+/// A client may disconnect while its request is queued for an answer. The other requests are still answered.
 #[test]
 fn clients_that_disconnect_between_two_batches_affect_no_other_client() {
     let (_envoy, worker) = synced(CONFIGURATION, Answer::Never);
-    let mut streams = wait_all(&worker, vec![by("alice", METRIC); MOST_WAITING]);
-    let gone = streams.split_off(MOST_WAITING / 2);
+    let mut streams = wait_all(&worker, vec![by("alice", METRIC); MAX_WAITING]);
+    let gone = streams.split_off(MAX_WAITING / 2);
     let [callout] = &worker.callouts()[..] else {
         panic!("one question")
     };
@@ -157,8 +157,8 @@ fn clients_that_disconnect_between_two_batches_affect_no_other_client() {
     worker.reply(callout, yes());
     gone.for_each(OpenStream::abandon);
     let seen: Vec<_> = streams.into_iter().map(OpenStream::finish).collect();
-    assert_eq!(count(&seen, 200), MOST_WAITING / 2);
-    assert!(worker.alive() && worker.most_deferred() <= DEEPEST);
+    assert_eq!(count(&seen, 200), MAX_WAITING / 2);
+    assert!(worker.alive() && worker.most_deferred() <= MAX_NESTING);
 }
 
 #[test]
@@ -168,8 +168,9 @@ fn reviews_that_cannot_be_sent_are_answered_in_batches_too() {
         let envoy = envoy(&configuration, &Kube::new());
         let (worker, other) = (envoy.worker(), envoy.worker());
         worker.tick();
-        // Nobody can make a bell while others take the numbers of bells: all of them wait for the tick.
-        for _ in 0..MOST_WAITING {
+        // Registering a wake queue needs an id. The other thread changes the id at each attempt, so all reviews wait
+        // for the tick.
+        for _ in 0..MAX_WAITING {
             let other = other.clone();
             worker.before_write(ID_KEY, move || {
                 other.inside(|| hostcalls::set_shared_data(ID_KEY, Some(&[9, 0, 0, 0]), None).unwrap());
@@ -181,35 +182,35 @@ fn reviews_that_cannot_be_sent_are_answered_in_batches_too() {
         let seen: Vec<_> = streams.into_iter().map(OpenStream::finish).collect();
         assert_eq!(
             (count(&seen, 500), count(&seen, 429)),
-            (MOST_WAITING, TEN_TIMES_WAITING - MOST_WAITING)
+            (MAX_WAITING, TEN_TIMES_WAITING - MAX_WAITING)
         );
         assert!(
-            worker.alive() && worker.most_deferred() <= DEEPEST,
+            worker.alive() && worker.most_deferred() <= MAX_NESTING,
             "{}",
             worker.most_deferred()
         );
     }
 }
 
-/// Requests of other adapters are continued, not replied to.
+/// The filter resumes requests for another adapter instead of answering them.
 #[test]
 fn requests_for_another_adapter_are_resumed_in_batches() {
     let fallback = r#""authorization":"subject_access_review","fallback":{"external":{"cluster":"elsewhere"}}"#;
     let configuration = CONFIGURATION.replace(r#""authorization":"subject_access_review""#, fallback);
     let (_envoy, worker) = synced(&configuration, yes());
     let theirs = METRIC.replace("burst_headroom", "queue_length");
-    let streams = wait_all(&worker, vec![by("alice", &theirs); MOST_WAITING]);
+    let streams = wait_all(&worker, vec![by("alice", &theirs); MAX_WAITING]);
     let seen = finish_all(&worker, streams);
-    assert_eq!(count(&seen, 200), MOST_WAITING);
+    assert_eq!(count(&seen, 200), MAX_WAITING);
 }
 
-/// Bytes of bulk replies that may be under way in a VM.
-const MOST_BULK: usize = 32 << 20;
+/// The most bytes of bulk replies that may be in flight in a VM.
+const MAX_BULK: usize = 32 << 20;
 
-/// So many make a bulk reply of 200 KB.
+/// This many applications make a bulk reply of 200 KB.
 const APPS: usize = 2_000;
 
-/// A worker that knows many applications.
+/// A worker that has read many applications.
 fn with_many_apps() -> (FakeEnvoy, Vm) {
     let kube = (0..APPS).fold(Kube::new(), |kube, number| {
         kube.with(&format!("shop/app-{number:04}"), 1, 5)
@@ -232,14 +233,14 @@ fn bulk_replies_in_flight_are_bounded_and_small_replies_are_not() {
         let ask = || worker.request(bulk.clone(), route.clone());
         let whole = ask();
         assert_eq!(whole.status(), 200);
-        let fit = MOST_BULK / whole.body().len();
+        let fit = MAX_BULK / whole.body().len();
         let open = |count: usize| {
             (0..count)
                 .map(|_| worker.open(bulk.clone(), route.clone()))
                 .collect::<Vec<_>>()
         };
 
-        // As many as there is room for, twice.
+        // Fills the limit, twice.
         for _ in 0..2 {
             let seen: Vec<_> = open(fit).into_iter().map(OpenStream::finish).collect();
             assert_eq!(count(&seen, 200), fit);
@@ -267,7 +268,8 @@ fn bulk_replies_in_flight_are_bounded_and_small_replies_are_not() {
     }
 }
 
-/// A client that goes away before its reply is written, and one whose reply comes after a review, hold nothing either.
+/// Two kinds of clients free their capacity: one that disconnects before its reply is written, and one whose reply
+/// follows a review.
 #[test]
 fn bulk_replies_of_disconnected_clients_free_capacity_for_others() {
     let all = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
@@ -282,17 +284,17 @@ fn bulk_replies_of_disconnected_clients_free_capacity_for_others() {
     envoy.advance(10 * SECOND).answer();
     let mut answered = 0;
     for round in 0..4 {
-        let streams = wait_all(&worker, vec![by(&format!("user-{round}"), all); MOST_WAITING]);
+        let streams = wait_all(&worker, vec![by(&format!("user-{round}"), all); MAX_WAITING]);
         worker.answer();
         let (gone, left) = (streams, worker.open(by("late", all), over_mutual_tls()));
         worker.answer();
         let seen: Vec<_> = gone.into_iter().map(OpenStream::finish).collect();
         answered = count(&seen, 200);
         assert!(
-            answered > 0 && count(&seen, 429) == MOST_WAITING - answered,
+            answered > 0 && count(&seen, 429) == MAX_WAITING - answered,
             "{answered}"
         );
         left.abandon();
     }
-    assert!(answered < MOST_WAITING, "so many do not fit");
+    assert!(answered < MAX_WAITING, "so many do not fit");
 }

@@ -1,4 +1,5 @@
-//! How a leader publishes to shared data: in which callbacks, and what its successor finds when it dies on the way.
+//! How a leader publishes to shared data: in which callbacks, and what its successor finds if the leader dies in
+//! between.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -10,7 +11,7 @@ const PLAIN: &str = r#"{"cluster":"kube_api"}"#;
 /// More than all small records together.
 const SMALL: usize = 10_000;
 
-/// What stands under a key of this configuration.
+/// The value under a key with this suffix.
 fn shared(envoy: &FakeEnvoy, part: &str) -> Vec<u8> {
     let all = envoy.shared_data("burst-metrics/").into_iter();
     let mut of = all.filter(|(key, _)| key.ends_with(part)).map(|(_, bytes)| bytes);
@@ -18,7 +19,7 @@ fn shared(envoy: &FakeEnvoy, part: &str) -> Vec<u8> {
 }
 
 #[test]
-fn no_callback_does_two_large_steps_and_a_leader_serves_its_publication_at_once() {
+fn no_callback_copies_two_large_records_and_a_leader_serves_its_snapshot_at_once() {
     let kube = (0..4_000).fold(Kube::new(), |kube, n| kube.with(&format!("shop/web-{n}"), 1, 5));
     let envoy = envoy(PLAIN, &kube);
     let worker = envoy.worker();
@@ -34,7 +35,7 @@ fn no_callback_does_two_large_steps_and_a_leader_serves_its_publication_at_once(
         let leaves = resume != std::mem::replace(&mut left, resume.clone());
         let large = match (publishes, leaves) {
             (false, false) => 0,
-            // Written, and read for its number. It is not read again to serve it.
+            // One write, and one read for the CAS number. Serving it needs no further read.
             (true, false) => 2 * snapshot.len(),
             (false, true) => resume.len(),
             (true, true) => panic!("both in tick {tick}"),
@@ -50,8 +51,8 @@ fn no_callback_does_two_large_steps_and_a_leader_serves_its_publication_at_once(
 }
 
 #[test]
-fn the_successor_of_a_leader_that_dies_at_any_write_of_a_publication_serves() {
-    // A leader begins its term with a write to a key that only the leader writes.
+fn a_leader_that_dies_at_any_write_of_a_publication_has_a_successor_that_serves() {
+    // The leader begins its term with a write of each key that only the leader writes.
     for (part, writes) in [("/snapshot", 1), ("/confirmed", 1), ("/resume", 0)] {
         for publications in 0..2 {
             let kube = Kube::new();

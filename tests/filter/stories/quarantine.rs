@@ -1,4 +1,4 @@
-//! Data of the cluster that traps a VM: it ends one VM, and none after its reload.
+//! Data of the cluster that traps a VM: it ends one VM, and no VM after the reload.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const WATCHED: &str = r#"{"cluster":"kube_api"}"#;
 
-/// Has every VM trap that takes its mark of such an item away again: what it took between the two ended it. The number of
-/// traps, and whether there are more to come.
+/// Traps every VM that removes its mark of such an item, as if processing the item had ended the VM. Returns the number
+/// of traps, and a switch that turns the trap off.
 fn trap_on_taking(
     envoy: &FakeEnvoy,
     fatal: impl Fn(Item) -> bool + Send + 'static,
@@ -44,14 +44,14 @@ fn second_snapshot(item: Item) -> bool {
     item.kind == ItemKind::Snapshot && item.hash == 2
 }
 
-/// Waits a second, and asks each worker; how many said 200.
+/// Waits a second and sends a request to each worker. Returns how many got a 200.
 fn served(envoy: &FakeEnvoy, workers: &[Vm]) -> usize {
     envoy.advance(SECOND).answer();
     let good = |worker: &&Vm| worker.response("web.shop").status() == 200;
     workers.iter().filter(good).count()
 }
 
-fn told(envoy: &FakeEnvoy, part: &str) -> usize {
+fn count_logged(envoy: &FakeEnvoy, part: &str) -> usize {
     logged(envoy).iter().filter(|line| line.contains(part)).count()
 }
 
@@ -79,7 +79,7 @@ fn a_snapshot_that_traps_ends_one_vm_and_the_next_snapshot_is_used() {
     envoy.advance(SECOND * 60).answer();
     assert_eq!((served(&envoy, &workers), traps.load(Ordering::Relaxed)), (3, 1));
     assert_eq!(
-        told(&envoy, "the snapshot is in quarantine: "),
+        count_logged(&envoy, "the snapshot is in quarantine: "),
         3,
         "once a thread: {:?}",
         logged(&envoy)
@@ -111,7 +111,7 @@ fn skipping_a_quarantined_snapshot_does_not_refresh_the_age_of_the_held_one() {
 }
 
 #[test]
-fn while_every_snapshot_traps_requests_are_served_and_the_proxy_recovers_soon_after() {
+fn requests_are_served_while_every_snapshot_traps_and_the_proxy_recovers_soon_after() {
     let kube = Kube::new();
     let envoy = envoy(EVERY_SECOND, &kube);
     let _main = envoy.main_thread();
@@ -229,7 +229,10 @@ fn a_checkpoint_that_traps_is_read_once_and_the_next_leader_lists_instead() {
     envoy.advance(SECOND * 30).answer();
     assert_eq!(traps.load(Ordering::Relaxed), 1);
     assert!(kube.asked().iter().any(|path| path.contains("limit=")), "it lists");
-    assert_eq!(told(&envoy, "the checkpoint of the last leader is in quarantine: "), 1);
+    assert_eq!(
+        count_logged(&envoy, "the checkpoint of the last leader is in quarantine: "),
+        1
+    );
     assert_eq!(served(&envoy, &workers), 2);
     kube.scale("shop/web", 3);
     envoy.advance(SECOND * 10).answer();
@@ -271,7 +274,7 @@ fn a_leader_that_is_slow_on_an_object_does_not_quarantine_it() {
         envoy.advance(SECOND * 5).answer();
         kube.scale("shop/web", 3);
         let (host, busy) = (envoy.clone(), other.clone());
-        // Its tick begins and ends, and so does what an answer brings, up to the object; it is held up before what comes then.
+        // The first four writes are its tick and its answers up to the object. It is delayed before the next one.
         for _ in 0..4 {
             slow.before_write("parsing", || {});
         }
@@ -285,7 +288,7 @@ fn a_leader_that_is_slow_on_an_object_does_not_quarantine_it() {
         slow.tick().answer();
         let header = |vm: &Vm| vm.response("web.shop").header("x-burst").map(str::to_owned);
         assert_eq!(
-            told(&envoy, "keeping the last version of HorizontalPodAutoscaler shop/web: "),
+            count_logged(&envoy, "keeping the last version of HorizontalPodAutoscaler shop/web: "),
             1,
             "{:?}",
             logged(&envoy)
@@ -299,7 +302,7 @@ fn a_leader_that_is_slow_on_an_object_does_not_quarantine_it() {
             header(&other).is_some_and(|header| header.contains("current-load=3,")),
             "{configuration}"
         );
-        assert_eq!(told(&envoy, "excluded "), 0, "{:?}", logged(&envoy));
+        assert_eq!(count_logged(&envoy, "excluded "), 0, "{:?}", logged(&envoy));
     }
 }
 
@@ -329,7 +332,7 @@ fn an_object_that_ends_its_thread_is_excluded_after_a_minute_and_retried_after_a
     envoy.advance(SECOND * 40).answer();
     assert_eq!(header(), None, "no thread has a snapshot");
     let left_out = "excluded HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
-    assert_eq!(told(&envoy, left_out), 1, "{:?}", logged(&envoy));
+    assert_eq!(count_logged(&envoy, left_out), 1, "{:?}", logged(&envoy));
     envoy.advance(SECOND * 3600).answer();
     assert!(
         header().is_some_and(|header| header.contains("current-load=3,")),

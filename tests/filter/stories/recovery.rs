@@ -1,4 +1,4 @@
-//! Failures at each phase of a list: its first page, a later page, a watch.
+//! Failures in each phase of reading a resource: the first page, a later page, a watch.
 
 use super::kube::{Kube, Point, event, list};
 use super::{SECOND, envoy, logged};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 const HPAS: &str = "horizontalpodautoscalers";
 
-/// Objects come one by one, in lists that are read every second. A list that is refused is not left out in these stories.
+/// Lists every second, one object per page. These stories never exclude a refused resource.
 const PAGES: &str =
     r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10m","page_size":1,"sync":{"mode":"list"}}"#;
-/// They are watched.
+/// Watches.
 const WINDOWS: &str =
     r#"{"cluster":"kube_api","poll_interval":"5s","max_staleness":"10m","sync":{"mode":"watch","window":"3s"}}"#;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How a request ends badly, and the counter that says so.
+/// A failure, and the counter that records it.
 type Failure = (&'static str, fn() -> Answer);
 
 const FAILURES: [Failure; 17] = [
@@ -30,7 +30,7 @@ const FAILURES: [Failure; 17] = [
     ("expired", || status(410).into()),
     ("throttled", || status(429).into()),
     ("throttled", || status(429).header("retry-after", "3").into()),
-    // A number that is none: as if it had not been said.
+    // The `retry-after` is not a number, so the filter ignores it.
     ("throttled", || {
         status(429).header("retry-after", "99999999999999999999999").into()
     }),
@@ -49,7 +49,7 @@ fn status(code: u16) -> Response {
         .body(body)
 }
 
-/// Three applications, so that there are later pages.
+/// Three applications, so that a list has later pages.
 fn shop() -> Kube {
     Kube::new().with("shop/api", 1, 5).with("shop/cart", 1, 5)
 }
@@ -73,21 +73,21 @@ fn the_filter_recovers_from_each_failure_at_each_phase() {
             kube.fail_at(HPAS, point, failure);
             kube.asked();
             envoy.advance(MINUTE).answer();
-            is_failing(&envoy, &kube, &what, outcome);
+            check_failing(&envoy, &kube, &what, outcome);
             let listed = logged(&envoy)
                 .iter()
                 .any(|line| line.ends_with("; listing it every 5s instead"));
-            assert_eq!(listed, point == Point::Window && is_of_the_watch(outcome), "{what}");
+            assert_eq!(listed, point == Point::Window && falls_back_to_lists(outcome), "{what}");
             kube.heal();
             kube.scale("shop/web", 4);
-            // The longest pause, or as many lists as are read before a window is tried again.
+            // The longest backoff, or the number of lists before the next attempt to watch.
             envoy.advance(SECOND * 40).answer();
             assert!(
                 current(&envoy).contains("current-load=4,"),
                 "{what}: {}",
                 current(&envoy)
             );
-            // Whoever took to lists watches again after so many of them.
+            // A reader that has fallen back to lists watches again after this many of them.
             let lists = if point == Point::Window { 80 } else { 0 };
             envoy.advance(SECOND * lists).answer();
             let lines = logged(&envoy);
@@ -99,13 +99,13 @@ fn the_filter_recovers_from_each_failure_at_each_phase() {
     }
 }
 
-/// Whether a list may be had where a watch is answered so.
-fn is_of_the_watch(outcome: &str) -> bool {
+/// Whether the filter falls back to lists when a watch fails like this.
+fn falls_back_to_lists(outcome: &str) -> bool {
     ["timeout", "cut", "forbidden", "not_found", "expired", "malformed"].contains(&outcome)
 }
 
-/// A minute of it: counted, said once, and neither a storm nor the end.
-fn is_failing(envoy: &FakeEnvoy, kube: &Kube, what: &str, outcome: &str) {
+/// Checks a minute of failures: they are counted and logged once, and the requests neither stop nor come in a storm.
+fn check_failing(envoy: &FakeEnvoy, kube: &Kube, what: &str, outcome: &str) {
     let counted = envoy.stat(&format!("burst_poll_{outcome}_total")).unwrap_or(0);
     assert!(counted > 0, "{what} is counted");
     let lines = logged(envoy);
@@ -120,7 +120,7 @@ fn is_failing(envoy: &FakeEnvoy, kube: &Kube, what: &str, outcome: &str) {
 }
 
 #[test]
-fn a_clock_that_jumps_stops_nothing() {
+fn a_clock_jump_does_not_stop_polling() {
     let hour = Duration::from_secs(3_600);
     for configuration in [PAGES, WINDOWS] {
         let kube = shop();
@@ -146,7 +146,7 @@ fn a_clock_that_jumps_stops_nothing() {
 }
 
 #[test]
-fn a_clock_that_jumps_in_an_outage_leaves_no_stale_header() {
+fn a_clock_jump_during_an_outage_leaves_no_stale_header() {
     let kube = shop();
     let configuration = r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10s"}"#;
     let envoy = envoy(configuration, &kube);
@@ -162,7 +162,7 @@ fn a_clock_that_jumps_in_an_outage_leaves_no_stale_header() {
 }
 
 #[test]
-fn a_clock_set_back_in_an_outage_leaves_no_stale_header() {
+fn a_clock_set_back_during_an_outage_leaves_no_stale_header() {
     for mode in ["list", "watch"] {
         let kube = shop();
         let envoy = envoy(
@@ -185,10 +185,11 @@ fn a_clock_set_back_in_an_outage_leaves_no_stale_header() {
     }
 }
 
-/// An item that is odd, and whether the list, and the window, with it is good.
+/// An odd item, and whether a list and a watch that contain it are valid.
 type Odd = (&'static str, fn() -> Vec<u8>, [bool; 2]);
 
-/// What no API server sends. Of a window the version of each object is read, so one without costs the window.
+/// Objects that no API server sends. The filter reads the version of each object in a watch, so an object without one
+/// invalidates the watch.
 const ODDITIES: [Odd; 8] = [
     (
         "a name of 100,000 characters",
@@ -254,7 +255,7 @@ fn invalid_objects_in_lists_and_watches_affect_no_other_object() {
             kube.fail_at(HPAS, point, move || Response::json(around(point, &odd())));
             envoy.advance(SECOND * 20).answer();
             let header = current(&envoy);
-            // Of two HPAs of a workload the alphabetically first counts, and `a` comes before all of them.
+            // If two HPAs scale one workload, the first by name counts. `a` comes first here.
             let seen = if taken { "current-load=7," } else { "current-load=1," };
             assert!(
                 header.contains(seen),
@@ -277,7 +278,7 @@ fn invalid_objects_in_lists_and_watches_affect_no_other_object() {
     }
 }
 
-/// A list, or a window, of the odd item and a good one.
+/// A list or a watch with the odd item and a valid one.
 fn around(point: Point, odd: &[u8]) -> Vec<u8> {
     let good = hpa("a", "9", "7", "");
     let marked = |text: String| {

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 const COUNTING: &str = r#"{"cluster":"kube_api","requests":{"report_interval":"1s"}}"#;
 
-/// Longer than the shares of a VM that is gone count on: two intervals and three seconds.
-const FORGOTTEN: Duration = Duration::from_secs(7);
+/// Longer than the counts of a VM that is gone are included: two intervals and three seconds.
+const EXPIRY: Duration = Duration::from_secs(7);
 
-/// What the proxy has summed up, by Service; `None` where it has nothing.
+/// The proxy's sums by Service, or `None` if it has none.
 pub(super) fn sum(envoy: &FakeEnvoy) -> Option<BTreeMap<String, RequestCounts>> {
     let shared = envoy.shared_data("burst-metrics/");
     let sums: Vec<_> = shared
@@ -28,7 +28,7 @@ pub(super) fn sum(envoy: &FakeEnvoy) -> Option<BTreeMap<String, RequestCounts>> 
     Some(services.map(|(name, count)| ((*name).to_owned(), *count)).collect())
 }
 
-/// The requests and the rejected ones that the proxy has summed up of `shop/web`.
+/// The requests and the rejected requests in the proxy's sum for `shop/web`.
 fn web(envoy: &FakeEnvoy) -> Option<(u64, u64)> {
     let count = *sum(envoy)?.get("shop/web")?;
     Some((count.requests, count.rejected))
@@ -40,7 +40,8 @@ fn serve(vm: &Vm, requests: usize) {
     }
 }
 
-/// Long enough that every thread has told and the leader has summed up; short enough that nothing leaves the window.
+/// Waits until every thread has written its counts and the leader has summed them up. No request leaves the window in
+/// that time.
 fn settle(envoy: &FakeEnvoy) {
     envoy.advance(Duration::from_secs(3)).answer();
 }
@@ -164,7 +165,7 @@ fn the_counts_of_a_dead_thread_expire_and_its_successor_starts_at_zero() {
     one.kill();
     settle(&envoy);
     assert_eq!(web(&envoy), Some((15, 0)), "not published yet");
-    envoy.advance(FORGOTTEN).answer();
+    envoy.advance(EXPIRY).answer();
     assert_eq!(web(&envoy), Some((5, 0)));
     serve(&one, 2);
     assert!(one.alive(), "rebuilt by the first of them");
@@ -178,9 +179,9 @@ fn threads_that_die_repeatedly_do_not_accumulate_keys() {
     let (_main, worker) = (envoy.main_thread(), envoy.worker());
     for _ in 0..10 {
         serve(&worker, 1);
-        envoy.advance(FORGOTTEN).answer();
+        envoy.advance(EXPIRY).answer();
         worker.kill();
-        envoy.advance(FORGOTTEN).answer();
+        envoy.advance(EXPIRY).answer();
     }
     let shared = envoy.shared_data("burst-metrics/");
     let vms = shared.keys().filter(|key| key.contains("/requests/vm/")).count();
@@ -203,7 +204,7 @@ fn a_new_leader_continues_with_the_same_counts() {
 }
 
 #[test]
-fn two_configurations_in_one_thread_count_together_and_nothing_twice() {
+fn two_configurations_in_one_thread_count_each_request_once() {
     let envoy = envoy(COUNTING, &Kube::new());
     let worker = envoy.worker();
     let old = worker.root();
@@ -222,7 +223,7 @@ fn two_configurations_in_one_thread_count_together_and_nothing_twice() {
     assert_eq!(web(&envoy), Some((10, 0)), "by both");
     open.finish();
     worker.retire(old);
-    envoy.advance(FORGOTTEN).answer();
+    envoy.advance(EXPIRY).answer();
     through(new, 1);
     settle(&envoy);
     assert_eq!(web(&envoy), Some((12, 0)), "and the new one goes on where it stood");

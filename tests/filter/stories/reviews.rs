@@ -1,4 +1,4 @@
-//! Reviews of requests for metrics: sent once, cached for a while, and without an answer no permission.
+//! Reviews of requests for metrics: sent once and cached for a while. Without an answer, access is denied.
 
 use super::kube::Kube;
 use super::metrics_apis::over_mutual_tls;
@@ -12,33 +12,33 @@ const CONFIGURATION: &str = r#"{"cluster":"kube_api","poll_interval":"1s","metri
 
 const METRIC: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_headroom";
 
-/// What the API server says of every user, and what it was asked.
+/// The API server's answer to every review, and the reviews that it received.
 #[derive(Clone)]
-struct Judge(Arc<Mutex<Bench>>);
+struct ReviewServer(Arc<Mutex<ReviewState>>);
 
-struct Bench {
+struct ReviewState {
     answer: Answer,
     asked: Vec<String>,
 }
 
-impl Judge {
-    fn saying(answer: impl Into<Answer>) -> Self {
+impl ReviewServer {
+    fn answering(answer: impl Into<Answer>) -> Self {
         let answer = answer.into();
-        Self(Arc::new(Mutex::new(Bench { answer, asked: vec![] })))
+        Self(Arc::new(Mutex::new(ReviewState { answer, asked: vec![] })))
     }
 
-    fn say(&self, answer: impl Into<Answer>) {
+    fn set_answer(&self, answer: impl Into<Answer>) {
         self.0.lock().unwrap().answer = answer.into();
     }
 
     fn answer(&self, callout: &Callout) -> Answer {
         assert_eq!((callout.method(), callout.path()), ("POST", PATH));
-        let mut bench = self.0.lock().unwrap();
-        bench.asked.push(String::from_utf8(callout.body.clone()).unwrap());
-        bench.answer.clone()
+        let mut state = self.0.lock().unwrap();
+        state.asked.push(String::from_utf8(callout.body.clone()).unwrap());
+        state.answer.clone()
     }
 
-    /// The questions since the last time.
+    /// The reviews received since the last call.
     fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap().asked)
     }
@@ -59,11 +59,11 @@ fn no() -> Response {
     review(r#"{"allowed":false,"reason":"not today"}"#)
 }
 
-/// A worker that knows the cluster.
-fn synced(judge: &Judge) -> (FakeEnvoy, Vm) {
-    let (kube, judge) = (Kube::new(), judge.clone());
+/// A worker that has read the cluster.
+fn synced(server: &ReviewServer) -> (FakeEnvoy, Vm) {
+    let (kube, server) = (Kube::new(), server.clone());
     let envoy = envoy(CONFIGURATION, &kube).kube(move |callout| match callout.method() {
-        "POST" => judge.answer(callout),
+        "POST" => server.answer(callout),
         _ => kube.answer(callout),
     });
     let worker = envoy.worker();
@@ -79,7 +79,7 @@ fn by(user: &str) -> Request {
     Request::get(METRIC).header("x-remote-user", user)
 }
 
-/// Asks, and lets the API server answer whatever it is asked about it.
+/// Sends a request, and lets the API server answer the review.
 fn ask(worker: &Vm, request: Request) -> Seen {
     let stream = worker.open(request, route());
     worker.answer();
@@ -88,15 +88,15 @@ fn ask(worker: &Vm, request: Request) -> Seen {
 
 #[test]
 fn an_allowed_user_is_answered_and_the_review_is_cached_for_ten_seconds() {
-    let judge = Judge::saying(yes());
-    let (envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(yes());
+    let (envoy, worker) = synced(&server);
     let seen = ask(&worker, by("alice"));
     assert_eq!(
         (seen.by, seen.status(), seen.header("x-burst")),
         (By::Filter, 200, None)
     );
     assert!(seen.text().contains(r#""value":"4""#), "{}", seen.text());
-    let [question] = &judge.asked()[..] else {
+    let [question] = &server.asked()[..] else {
         panic!("one question")
     };
     assert!(
@@ -107,10 +107,10 @@ fn an_allowed_user_is_answered_and_the_review_is_cached_for_ten_seconds() {
         envoy.advance(SECOND);
         assert_eq!(worker.request(by("alice"), route()).status(), 200);
     }
-    assert!(judge.asked().is_empty());
+    assert!(server.asked().is_empty());
     envoy.advance(SECOND);
     assert_eq!(ask(&worker, by("alice")).status(), 200);
-    assert_eq!(judge.asked().len(), 1);
+    assert_eq!(server.asked().len(), 1);
     envoy.advance(SECOND);
     assert_eq!(envoy.stat("burst_review_allowed_total"), Some(2));
     assert_eq!(envoy.stat("burst_reply_200_total"), Some(11));
@@ -118,8 +118,8 @@ fn an_allowed_user_is_answered_and_the_review_is_cached_for_ten_seconds() {
 
 #[test]
 fn a_denied_user_is_refused_and_the_review_is_cached_for_ten_seconds() {
-    let judge = Judge::saying(no());
-    let (envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(no());
+    let (envoy, worker) = synced(&server);
     let seen = ask(&worker, by("alice"));
     assert_eq!(seen.status(), 403);
     assert!(
@@ -127,20 +127,20 @@ fn a_denied_user_is_refused_and_the_review_is_cached_for_ten_seconds() {
         "{}",
         seen.text()
     );
-    judge.say(yes());
+    server.set_answer(yes());
     assert_eq!(worker.request(by("alice"), route()).status(), 403);
     envoy.advance(10 * SECOND);
     assert_eq!(ask(&worker, by("alice")).status(), 200);
     assert_eq!(
-        (judge.asked().len(), envoy.stat("burst_review_denied_total")),
+        (server.asked().len(), envoy.stat("burst_review_denied_total")),
         (2, Some(1))
     );
 }
 
 #[test]
-fn another_user_group_or_selector_is_another_review() {
-    let judge = Judge::saying(yes());
-    let (_envoy, worker) = synced(&judge);
+fn a_different_user_group_or_selector_needs_a_different_review() {
+    let server = ReviewServer::answering(yes());
+    let (_envoy, worker) = synced(&server);
     let groups = |all: &[&str]| {
         all.iter()
             .fold(by("alice"), |request, group| request.header("x-remote-group", group))
@@ -149,7 +149,7 @@ fn another_user_group_or_selector_is_another_review() {
     for request in [by("alice"), by("bob"), groups(&["a", "b"]), groups(&["a,b"]), selects] {
         assert_eq!(ask(&worker, request).status(), 200);
     }
-    let asked = judge.asked();
+    let asked = server.asked();
     assert_eq!(asked.len(), 5);
     assert!(
         asked[2].contains(r#""groups":["a","b","system:authenticated"]"#),
@@ -170,19 +170,19 @@ fn another_user_group_or_selector_is_another_review() {
 
 #[test]
 fn concurrent_identical_requests_share_one_review() {
-    let judge = Judge::saying(yes());
-    let (_envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(yes());
+    let (_envoy, worker) = synced(&server);
     let streams: Vec<_> = (0..5).map(|_| worker.open(by("alice"), route())).collect();
     assert_eq!(worker.callouts().len(), 1);
     worker.answer();
     assert!(streams.into_iter().all(|stream| stream.finish().status() == 200));
-    assert_eq!(judge.asked().len(), 1);
+    assert_eq!(server.asked().len(), 1);
 }
 
 #[test]
 fn without_an_answer_every_user_is_refused() {
-    let judge = Judge::saying(Answer::Unreachable);
-    let (envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(Answer::Unreachable);
+    let (envoy, worker) = synced(&server);
     let allowing = || yes().body(r#"{"kind":"SubjectAccessReview","status":{"allowed":true"#);
     let answers: [Answer; 7] = [
         Answer::Unreachable,
@@ -194,12 +194,12 @@ fn without_an_answer_every_user_is_refused() {
         allowing().into(),
     ];
     for answer in answers {
-        judge.say(answer.clone());
+        server.set_answer(answer.clone());
         let seen = ask(&worker, by("alice"));
         assert_eq!((seen.status(), seen.header("retry-after")), (500, None), "{answer:?}");
         assert!(seen.text().contains(r#""reason":"InternalError""#), "{}", seen.text());
     }
-    judge.say(yes());
+    server.set_answer(yes());
     assert_eq!(ask(&worker, by("alice")).status(), 200, "no failure is kept");
     envoy.advance(SECOND);
     assert_eq!(envoy.stat("burst_review_failed_total"), Some(7));
@@ -216,8 +216,8 @@ fn without_an_answer_every_user_is_refused() {
 
 #[test]
 fn a_review_that_is_never_answered_ends_at_the_timeout() {
-    let judge = Judge::saying(Answer::Never);
-    let (envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(Answer::Never);
+    let (envoy, worker) = synced(&server);
     let stream = worker.open(by("alice"), route());
     envoy.advance(5 * SECOND);
     assert_eq!(stream.finish().status(), 500);
@@ -237,11 +237,11 @@ fn a_review_that_cannot_be_sent_refuses_the_request_at_once() {
     );
 }
 
-/// What is asked is asked, and the next one need not wait for it.
+/// The review is sent anyway, and the next client can use its result.
 #[test]
 fn a_client_that_disconnects_affects_no_other_client() {
-    let judge = Judge::saying(yes());
-    let (_envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(yes());
+    let (_envoy, worker) = synced(&server);
     let (first, second) = (worker.open(by("alice"), route()), worker.open(by("alice"), route()));
     first.abandon();
     worker.answer();
@@ -250,20 +250,20 @@ fn a_client_that_disconnects_affects_no_other_client() {
     alone.abandon();
     worker.answer();
     assert_eq!(worker.request(by("bob"), route()).status(), 200);
-    assert_eq!(judge.asked().len(), 2);
+    assert_eq!(server.asked().len(), 2);
 }
 
-/// The bell is there to be quick; without it the question is sent all the same.
+/// The wake queue only makes reviews faster. Without it, the next tick sends them.
 #[test]
 fn a_review_waits_for_the_next_tick_where_the_wake_queue_is_missing() {
-    let judge = Judge::saying(yes());
-    let (envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(yes());
+    let (envoy, worker) = synced(&server);
     let other = envoy.worker();
     worker.before_write("ids", move || {
         other.tick();
     });
     let stream = worker.open(by("alice"), route());
-    assert!(judge.asked().is_empty() && worker.callouts().is_empty());
+    assert!(server.asked().is_empty() && worker.callouts().is_empty());
     envoy.advance(SECOND);
     assert_eq!(stream.finish().status(), 200);
     assert_eq!(ask(&worker, by("bob")).status(), 200);
@@ -271,8 +271,8 @@ fn a_review_waits_for_the_next_tick_where_the_wake_queue_is_missing() {
 
 #[test]
 fn system_masters_and_health_checks_need_no_review_and_anonymous_requests_are_refused() {
-    let judge = Judge::saying(no());
-    let (_envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(no());
+    let (_envoy, worker) = synced(&server);
     let aggregator = by("system:kube-aggregator").header("x-remote-group", "system:masters");
     assert_eq!(worker.request(aggregator, route()).status(), 200);
     for path in ["/healthz", "/livez", "/readyz"] {
@@ -280,16 +280,16 @@ fn system_masters_and_health_checks_need_no_review_and_anonymous_requests_are_re
         assert_eq!(worker.request(request, route()).status(), 200, "{path}");
     }
     assert_eq!(worker.request(Request::get("/readyz"), route()).status(), 401);
-    assert!(judge.asked().is_empty());
+    assert!(server.asked().is_empty());
     let discovery = Request::get("/apis").header("x-remote-user", "alice");
     assert_eq!(ask(&worker, discovery).status(), 403);
 }
 
-/// A new configuration begins with nothing known, and the old one ends what it began.
+/// A new configuration starts with an empty cache, and the old one finishes the reviews that it started.
 #[test]
 fn each_configuration_has_its_own_reviews() {
-    let judge = Judge::saying(yes());
-    let (_envoy, worker) = synced(&judge);
+    let server = ReviewServer::answering(yes());
+    let (_envoy, worker) = synced(&server);
     let old = worker.root();
     let stream = worker.open(by("alice"), route());
     worker.configure(CONFIGURATION.replace("1s", "2s")).unwrap();
@@ -297,7 +297,7 @@ fn each_configuration_has_its_own_reviews() {
     assert_eq!(stream.finish().status(), 200);
     worker.retire(old);
     assert_eq!(ask(&worker, by("alice")).status(), 200);
-    assert_eq!(judge.asked().len(), 2);
+    assert_eq!(server.asked().len(), 2);
 }
 
 #[test]

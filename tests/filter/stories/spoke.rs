@@ -10,30 +10,30 @@ const SPOKE: &str = r#"{"cluster":"hub","source":"hub","poll_interval":"1s","max
 const PATH: &str = "/burstmetrics/services";
 const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
 
-/// From spokes to the worker of a hub, which may be out of reach, and what went over it.
+/// The connection from spokes to a worker of a hub, which can be down, and the statuses of its answers.
 #[derive(Clone, Default)]
-struct Line {
+struct HubLink {
     hub: Arc<Mutex<Option<Vm>>>,
-    carried: Arc<Mutex<Vec<u16>>>,
+    statuses: Arc<Mutex<Vec<u16>>>,
 }
 
-impl Line {
+impl HubLink {
     fn to(hub: &Vm) -> Self {
-        let line = Self::default();
-        line.lead_to(Some(hub));
-        line
+        let link = Self::default();
+        link.connect(Some(hub));
+        link
     }
 
-    fn lead_to(&self, hub: Option<&Vm>) {
+    fn connect(&self, hub: Option<&Vm>) {
         *self.hub.lock().unwrap() = hub.cloned();
     }
 
-    /// The statuses of the answers since the last time.
-    fn carried(&self) -> Vec<u16> {
-        std::mem::take(&mut self.carried.lock().unwrap())
+    /// The statuses of the answers since the last call.
+    fn statuses(&self) -> Vec<u16> {
+        std::mem::take(&mut self.statuses.lock().unwrap())
     }
 
-    fn carry(&self, callout: &Callout) -> Answer {
+    fn send(&self, callout: &Callout) -> Answer {
         let question = (callout.cluster.as_str(), callout.method(), callout.path());
         assert_eq!(question, ("hub", "GET", PATH), "a spoke asks for nothing else");
         let Some(hub) = self.hub.lock().unwrap().clone() else {
@@ -44,7 +44,7 @@ impl Line {
             request = request.header("if-none-match", tag);
         }
         let seen = hub.request(request, Route::to("somewhere"));
-        self.carried.lock().unwrap().push(seen.status());
+        self.statuses.lock().unwrap().push(seen.status());
         let mut response = Response::status(seen.status()).body(seen.body());
         for (name, value) in seen.headers().iter().filter(|(name, _)| !name.starts_with(':')) {
             response = response.header(name, value);
@@ -53,11 +53,11 @@ impl Line {
     }
 }
 
-/// A spoke at the end of that line, with one worker.
-fn spoke(configuration: &str, line: &Line) -> (FakeEnvoy, Vm) {
-    let line = line.clone();
+/// A spoke that reads the hub over this connection, with one worker.
+fn spoke(configuration: &str, link: &HubLink) -> (FakeEnvoy, Vm) {
+    let link = link.clone();
     let envoy = FakeEnvoy::new(FULL).config(configuration).cluster("hub");
-    let envoy = envoy.kube(move |callout| line.carry(callout));
+    let envoy = envoy.kube(move |callout| link.send(callout));
     let worker = envoy.worker();
     (envoy, worker)
 }
@@ -68,7 +68,7 @@ fn hub(kube: &Kube) -> (FakeEnvoy, Vm) {
     (envoy, worker)
 }
 
-/// Lets time pass in all proxies alike.
+/// Advances all proxies by the same time.
 fn pass(envoys: &[&FakeEnvoy], seconds: u64) {
     for _ in 0..seconds {
         for envoy in envoys {
@@ -95,7 +95,7 @@ fn fail(kube: &Kube) {
 fn a_spoke_serves_the_answers_of_its_hub() {
     let kube = Kube::new().with("shop/api", 2, 4);
     let (hub, hub_worker) = hub(&kube);
-    let (spoke, spoke_worker) = spoke(SPOKE, &Line::to(&hub_worker));
+    let (spoke, spoke_worker) = spoke(SPOKE, &HubLink::to(&hub_worker));
     pass(&[&hub, &spoke], 3);
     assert_eq!(
         (header(&spoke_worker).as_deref(), header(&hub_worker).as_deref()),
@@ -121,12 +121,12 @@ fn unchanged_entries_are_not_sent_again() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     pass(&[&hub], 2);
-    let line = Line::to(&hub_worker);
-    let (spoke, _worker) = spoke(SPOKE, &line);
+    let link = HubLink::to(&hub_worker);
+    let (spoke, _worker) = spoke(SPOKE, &link);
     pass(&[&hub, &spoke], 5);
-    let carried = line.carried();
-    assert_eq!(carried[..2], [200, 304]);
-    assert!(carried[1..].iter().all(|status| *status == 304), "{carried:?}");
+    let statuses = link.statuses();
+    assert_eq!(statuses[..2], [200, 304]);
+    assert!(statuses[1..].iter().all(|status| *status == 304), "{statuses:?}");
     let generation = spoke.stat("burst_snapshot_generation");
     let before = spoke.stat("burst_snapshot_timestamp_seconds").unwrap();
     pass(&[&hub, &spoke], 5);
@@ -141,10 +141,10 @@ fn unchanged_entries_are_not_sent_again() {
 fn an_unreachable_hub_is_logged_once_and_its_last_snapshot_is_served_until_it_is_too_old() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
-    let line = Line::to(&hub_worker);
-    let (spoke, worker) = spoke(SPOKE, &line);
+    let link = HubLink::to(&hub_worker);
+    let (spoke, worker) = spoke(SPOKE, &link);
     pass(&[&hub, &spoke], 3);
-    line.lead_to(None);
+    link.connect(None);
     pass(&[&hub, &spoke], 18);
     assert_eq!(header(&worker).as_deref(), Some(WEB));
     pass(&[&hub, &spoke], 4);
@@ -165,7 +165,7 @@ fn an_unreachable_hub_is_logged_once_and_its_last_snapshot_is_served_until_it_is
         "{lines:?}"
     );
     assert!(spoke.stat("burst_poll_unreachable_total").unwrap() > 1);
-    line.lead_to(Some(&hub_worker));
+    link.connect(Some(&hub_worker));
     pass(&[&hub, &spoke], 31);
     assert_eq!(header(&worker).as_deref(), Some(WEB));
     assert_eq!(logged(&spoke)[1..], ["reading the hub hub works again"]);
@@ -173,13 +173,13 @@ fn an_unreachable_hub_is_logged_once_and_its_last_snapshot_is_served_until_it_is
 
 #[test]
 fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
-    // The hub serves its snapshot for a minute, and always sends its age.
+    // The hub serves its snapshot for a minute, and always sends the snapshot's age.
     for (limit, ahead) in [(20, 0), (20, 3_600), (40, 0)] {
         let kube = Kube::new();
         let (hub, hub_worker) = hub(&kube);
         pass(&[&hub], 2);
         let configuration = SPOKE.replace("20s", &format!("{limit}s"));
-        let (spoke, worker) = spoke(&configuration, &Line::to(&hub_worker));
+        let (spoke, worker) = spoke(&configuration, &HubLink::to(&hub_worker));
         spoke.advance(Duration::from_secs(ahead));
         pass(&[&hub, &spoke], 3);
         fail(&kube);
@@ -198,9 +198,9 @@ fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
 fn a_hub_without_a_fresh_snapshot_tells_its_spokes() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
-    let line = Line::to(&hub_worker);
+    let link = HubLink::to(&hub_worker);
     fail(&kube);
-    let (spoke, worker) = spoke(SPOKE, &line);
+    let (spoke, worker) = spoke(SPOKE, &link);
     pass(&[&hub, &spoke], 3);
     assert_eq!(header(&worker), None);
     let unsynced = "cannot read the hub hub: 503: not synced yet: the Kubernetes API was never read in full; \
@@ -218,8 +218,8 @@ fn the_age_is_passed_on_from_spoke_to_spoke() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     let as_of = r#"{"cluster":"hub","source":"hub","poll_interval":"1s","header":{"extra_keys":["as-of"]}}"#;
-    let (first, first_worker) = spoke(as_of, &Line::to(&hub_worker));
-    let (second, second_worker) = spoke(as_of, &Line::to(&first_worker));
+    let (first, first_worker) = spoke(as_of, &HubLink::to(&hub_worker));
+    let (second, second_worker) = spoke(as_of, &HubLink::to(&first_worker));
     pass(&[&hub, &first, &second], 4);
     fail(&kube);
     pass(&[&hub, &first, &second], 5);
@@ -236,10 +236,10 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     let kube = Kube::new().with("shop/api", 2, 4);
     let (hub, hub_worker) = hub(&kube);
     pass(&[&hub], 2);
-    let line = Line::to(&hub_worker);
-    let (envoy, worker) = spoke(SPOKE, &line);
+    let link = HubLink::to(&hub_worker);
+    let (envoy, worker) = spoke(SPOKE, &link);
     let main = envoy.main_thread();
-    // The thread has taken the lease, ticked, and begun both entries of the response when it dies.
+    // The thread dies after it has taken the lease, ticked, and begun both entries of the response.
     for _ in 0..7 {
         main.before_write("parsing", || {});
     }
@@ -251,9 +251,9 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     assert!(worker.response("api.shop").header("x-burst").is_some());
     assert_eq!(header(&worker), None, "it costs the one entry");
     pass(&[&hub, &envoy], 60);
-    let left_out = "excluded Service shop/web: a proxy thread died while it parsed these bytes";
+    let excluded = "excluded Service shop/web: a proxy thread died while it parsed these bytes";
     assert!(
-        logged(&envoy).iter().any(|line| line == left_out),
+        logged(&envoy).iter().any(|line| line == excluded),
         "{:?}",
         logged(&envoy)
     );
@@ -266,22 +266,22 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
 fn a_successor_receives_nothing_that_is_published_already() {
     let (hub, hub_worker) = hub(&Kube::new());
     pass(&[&hub], 2);
-    let line = Line::to(&hub_worker);
-    let (envoy, worker) = spoke(SPOKE, &line);
+    let link = HubLink::to(&hub_worker);
+    let (envoy, worker) = spoke(SPOKE, &link);
     let main = envoy.main_thread();
     main.tick().answer();
-    assert_eq!(line.carried(), [200]);
+    assert_eq!(link.statuses(), [200]);
     main.kill();
     pass(&[&hub, &envoy], 15);
     assert_eq!(header(&worker).as_deref(), Some(WEB));
-    let carried = line.carried();
+    let statuses = link.statuses();
     assert!(
-        !carried.is_empty() && carried.iter().all(|status| *status == 304),
-        "{carried:?}"
+        !statuses.is_empty() && statuses.iter().all(|status| *status == 304),
+        "{statuses:?}"
     );
 }
 
-/// What only a hub says, with a body that none sends.
+/// A response with the header that only a hub sends, and a body that no hub sends.
 fn confirmed(body: impl Into<Vec<u8>>) -> Answer {
     Response::json(body).header("x-burst-confirmed", "at=1, age=0").into()
 }
@@ -298,13 +298,13 @@ fn invalid_answers_of_a_hub_keep_the_last_good_snapshot() {
     ];
     for (number, answer) in answers.into_iter().enumerate() {
         let (hub, hub_worker) = hub(&Kube::new());
-        let line = Line::to(&hub_worker);
+        let link = HubLink::to(&hub_worker);
         let bad = Arc::new(Mutex::new(false));
-        let (carrying, is_bad) = (line.clone(), bad.clone());
+        let (carrying, is_bad) = (link.clone(), bad.clone());
         let envoy = FakeEnvoy::new(FULL).config(SPOKE).cluster("hub");
         let envoy = envoy.kube(move |callout| match *is_bad.lock().unwrap() {
             true => answer(),
-            false => carrying.carry(callout),
+            false => carrying.send(callout),
         });
         let worker = envoy.worker();
         pass(&[&hub, &envoy], 3);

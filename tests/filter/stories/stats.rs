@@ -1,4 +1,4 @@
-//! The stats, and the table of docs/stats.md.
+//! The stats, compared with the table of docs/stats.md.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -30,7 +30,7 @@ fn the_table_names_every_stat_and_no_other() {
 #[test]
 fn the_documented_limits_name_existing_stats() {
     let limits = include_str!("../../../docs/limits.md");
-    // Those of each list, and of each kind of failure.
+    // Patterns for the stats of each resource and of each kind of failure.
     let families = ["burst_unreadable_KIND", "burst_poll_*_total"];
     let named: Vec<_> = limits.split('`').filter(|word| word.starts_with("burst_")).collect();
     assert!(named.len() > 30, "{named:?}");
@@ -49,7 +49,7 @@ fn the_version_is_a_number() {
 }
 
 #[test]
-fn responses_are_counted_by_the_fate_of_their_header() {
+fn responses_are_counted_by_what_happened_to_their_header() {
     let envoy = synced();
     let worker = &envoy.vms()[0];
     for route in [
@@ -86,7 +86,7 @@ fn responses_are_counted_by_the_fate_of_their_header() {
 }
 
 #[test]
-fn the_age_and_the_totals_are_shown() {
+fn gauges_show_the_age_and_the_totals() {
     let kube = Kube::new().with("shop/api", 2, 4);
     let envoy = envoy(EVERY_SECOND, &kube);
     envoy.worker();

@@ -6,7 +6,7 @@ use crate::host::{FakeEnvoy, Request, Route, Vm};
 
 const RENAMED: &str = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","header":{"name":"x-new"}}"#;
 
-/// A proxy with each of the modules, which has read its cluster.
+/// A proxy for each of the two modules. Each proxy has read its cluster.
 fn both(kube: &Kube) -> [(FakeEnvoy, Vm); 2] {
     [FULL, HEADER_ONLY].map(|module| {
         let kube = kube.clone();
@@ -67,7 +67,7 @@ fn an_older_configuration_polls_again_when_the_newer_one_is_gone() {
 }
 
 #[test]
-fn clients_that_go_away_take_nothing_along() {
+fn clients_that_disconnect_break_no_other_request() {
     for (envoy, worker) in both(&Kube::new()) {
         let new = worker.configure(RENAMED).unwrap();
         for _ in 0..3 {

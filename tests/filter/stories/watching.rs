@@ -1,4 +1,4 @@
-//! Resources that are watched, which is the default.
+//! Watched resources, which are the default.
 
 use super::kube::Kube;
 use super::{SECOND, envoy};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const PLAIN: &str = r#"{"cluster":"kube_api"}"#;
 
-/// How many of these paths list, and how many watch.
+/// The number of lists and the number of watches among these paths.
 fn verbs(asked: &[String]) -> (usize, usize) {
     let (watches, lists): (Vec<_>, Vec<_>) = asked.iter().partition(|path| path.contains("watch=1"));
     (lists.len(), watches.len())
@@ -55,7 +55,7 @@ fn a_large_cluster_is_joined_in_parts_and_served_as_a_whole() {
         );
     }
     assert_eq!(period(), SECOND, "nothing is left to do");
-    // Who has served gives way, and lets go of what it holds part by part as well.
+    // The thread that has served requests hands over the lease, and frees its data in parts too.
     let main = envoy.main_thread();
     let mut moments = (0..100).map(|_| envoy.advance(SECOND / 20).answer());
     assert!(moments.any(|_| period() < SECOND / 10));
@@ -110,7 +110,7 @@ fn every_thread_serves_a_publication_one_tick_later() {
     let kube = Kube::new();
     let envoy = envoy(PLAIN, &kube);
     let _main = envoy.main_thread();
-    // Threads tick at moments of their own.
+    // Threads tick at different times.
     let worker = |_| {
         envoy.advance(Duration::from_millis(200));
         envoy.worker()

@@ -3,7 +3,7 @@
 use burst_hpa::{Node, NodeValue, Options, admit};
 use burstctl::yaml::{documents, to_yaml};
 
-/// An HPA as JSON: admitted or refused; one that is admitted stays so.
+/// Parses an HPA as JSON. If the API server would admit it, the stored form is admitted too.
 pub(crate) fn hpa(bytes: &[u8]) -> bool {
     let Ok(node) = Node::from_json(&String::from_utf8_lossy(bytes)) else {
         return false;
@@ -18,7 +18,7 @@ pub(crate) fn hpa(bytes: &[u8]) -> bool {
     true
 }
 
-/// A file of YAML: what can be read is written as something that says the same.
+/// Parses a YAML file. What can be parsed is written as YAML with the same meaning.
 pub(crate) fn yaml(bytes: &[u8]) -> bool {
     let documents_of = |text: &str| -> Vec<_> {
         let documents = documents(text).into_iter();
@@ -33,8 +33,8 @@ pub(crate) fn yaml(bytes: &[u8]) -> bool {
     read.iter().any(Result::is_ok)
 }
 
-/// YAML wants `?` before a key of more than 1,024 characters; a manifest has none, and none is written. A number beyond a
-/// float is a string in YAML, and Kubernetes refuses it in JSON.
+/// Whether a node cannot be written. YAML needs `?` before a key of more than 1,024 characters, and the writer does not
+/// support that. A number too large for a float is a string in YAML, and Kubernetes refuses it in JSON.
 fn cannot_be_written(node: &Node) -> bool {
     match &node.value {
         NodeValue::Object(fields) => fields
@@ -46,7 +46,7 @@ fn cannot_be_written(node: &Node) -> bool {
     }
 }
 
-/// JSON has a number as it is written, YAML as the integer or the float that it is.
+/// Normalizes numbers: JSON keeps a number as it is written, YAML as an integer or a float.
 fn by_value(node: Node) -> Node {
     let number = |text: &str| match (text.parse::<i64>(), text.parse::<u64>()) {
         (Ok(whole), _) => whole.to_string(),

@@ -1,4 +1,4 @@
-//! Answers of a Kubernetes API.
+//! Responses of a Kubernetes API.
 
 use burst_model::kube::{
     ApiResponse, Change, ListPage, ObjectKind, Resource, Source, Verb, WatchBatch, page, response, watch,
@@ -7,7 +7,7 @@ use burst_model::name::ObjectName;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One of each sort: the fields that are read differ.
+/// One source of each kind, because each kind reads other fields.
 pub(crate) fn sources() -> [Source; 4] {
     [
         Source::all_namespaces(ObjectKind::Hpas, Resource::hpas()),
@@ -20,7 +20,7 @@ pub(crate) fn sources() -> [Source; 4] {
     ]
 }
 
-/// A list: each of its items is an object or a bad one.
+/// Parses a list. Each item is either an object or an invalid one.
 pub(crate) fn list(bytes: &[u8]) -> bool {
     let pages = sources().map(|source| page::parse(&source, bytes, &mut ()).ok());
     let items = || {
@@ -39,8 +39,8 @@ pub(crate) fn list(bytes: &[u8]) -> bool {
     pages.iter().any(Option::is_some)
 }
 
-/// The body of a watch: what it says of each object at last is what its parts say one after the other, and a last line
-/// without its end is nothing.
+/// Parses the body of a watch. The final state of each object is the same if the parts are parsed one after the other,
+/// and an incomplete last line is ignored.
 pub(crate) fn watch(bytes: &[u8]) -> bool {
     sources().iter().filter(|source| is_window(source, bytes)).count() > 0
 }
@@ -52,7 +52,8 @@ fn is_window(source: &Source, bytes: &[u8]) -> bool {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let lines = &bytes[..end];
     assert_eq!(read(source, lines), whole, "half a line counts");
-    // Of an object's changes only the last is looked into: by itself, one before it may be refused for bytes like these.
+    // Only an object's last change is parsed. If each line is parsed by itself, an earlier one may be refused for bytes
+    // like these.
     if std::str::from_utf8(lines).is_err() {
         return true;
     }
@@ -65,7 +66,7 @@ fn is_window(source: &Source, bytes: &[u8]) -> bool {
     true
 }
 
-/// The last change of each object, by its name. What has none is not one object, and the API has nothing such.
+/// The last change of each object, by name. An object without a name cannot be identified, and the API sends none.
 fn last(changes: impl IntoIterator<Item = Change>) -> BTreeMap<String, Change> {
     let name = |change: &Change| match change {
         Change::Apply(object) => object.name().to_string(),
@@ -81,7 +82,8 @@ fn read(source: &Source, lines: &[u8]) -> WatchBatch {
     watch::parse(source, lines, &mut ()).expect("a part of a good window is one")
 }
 
-/// An answer: three digits of status, a line of `retry-after` and the body. What it says is fit for a log line.
+/// Parses a response: three digits of status, a line of `retry-after` and the body. The error message is fit for a log
+/// line.
 pub(crate) fn status(bytes: &[u8]) -> bool {
     let (digits, rest) = bytes.split_at_checked(3).unwrap_or((&[], bytes));
     let status = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());

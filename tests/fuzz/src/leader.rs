@@ -1,4 +1,4 @@
-//! The leader, with an API that answers arbitrary bytes.
+//! The leader, with an API that responds with arbitrary bytes.
 
 use burst_model::config::{Artifact, Config};
 use burst_model::kube::{ApiResponse, Source, response};
@@ -13,16 +13,16 @@ use std::time::Duration;
 
 pub(crate) const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 
-/// Watches, in pages of two objects.
+/// Watches, with pages of two objects.
 const CONFIG: &[u8] = br#"{"cluster":"k","page_size":2,"sync":{"mode":"watch"}}"#;
 
-/// More than a watch of every kind and the backoff between two of them ask for.
-const MOST_ASKS: usize = 32;
+/// More requests than a watch of every kind and one retry of each need.
+const MAX_REQUESTS: usize = 32;
 
-/// What ends one answer and begins the next.
+/// Separates two responses.
 const END: u8 = 0;
 
-/// Answers one after the other, each a byte of what happens before it and then the body.
+/// Parses responses, each a byte that selects what happens before it, and the body.
 pub(crate) fn leader(bytes: &[u8]) -> bool {
     let mut proxy = Proxy::new(Handover::default(), &[]);
     for step in bytes.split(|byte| *byte == END).take(200) {
@@ -40,7 +40,7 @@ pub(crate) fn leader(bytes: &[u8]) -> bool {
     proxy.published > 0
 }
 
-/// Most answers are good ones, or the bodies would not be read.
+/// The status of a response. Most are a success, because the body of a failure is not parsed.
 fn status(what: u8) -> Option<u16> {
     match what {
         b'a' => Some(401),
@@ -56,7 +56,7 @@ fn status(what: u8) -> Option<u16> {
     }
 }
 
-/// A leader takes over whatever was left, and goes on.
+/// A leader takes over from any handover and checkpoint, and continues.
 pub(crate) fn takes_over(handover: Handover, checkpoint: &[u8]) {
     let mut proxy = Proxy::new(handover, checkpoint);
     for _ in 0..8 {
@@ -80,8 +80,8 @@ struct Proxy {
     published: usize,
 }
 
-/// Who takes over, when it has read what was left.
-fn leads(config: &Rc<Config>, handover: Handover, checkpoint: &[u8], now: Time) -> Leader {
+/// The new leader, once it has read the checkpoint.
+fn new_leader(config: &Rc<Config>, handover: Handover, checkpoint: &[u8], now: Time) -> Leader {
     let mut successor = Successor::new(config.clone(), handover, checkpoint.to_vec());
     loop {
         if let Some(leader) = successor.advance(now) {
@@ -94,7 +94,7 @@ impl Proxy {
     fn new(handover: Handover, checkpoint: &[u8]) -> Self {
         let config = Rc::new(Config::parse(CONFIG, Artifact::Full).expect("a configuration"));
         let mut proxy = Self {
-            leader: leads(&config, handover, checkpoint, T0),
+            leader: new_leader(&config, handover, checkpoint, T0),
             config,
             now: T0,
             under_way: VecDeque::new(),
@@ -108,7 +108,7 @@ impl Proxy {
         proxy
     }
 
-    /// Another thread takes what stands in shared data, as bytes.
+    /// Another thread takes over from the bytes in shared data.
     fn hand_over(&mut self) {
         let handover = Handover {
             snapshot: self
@@ -120,7 +120,7 @@ impl Proxy {
             ..Handover::default()
         };
         let checkpoint = self.checkpoint.as_deref().unwrap_or_default();
-        self.leader = leads(&self.config, handover, checkpoint, self.now);
+        self.leader = new_leader(&self.config, handover, checkpoint, self.now);
         self.under_way.clear();
     }
 
@@ -153,7 +153,7 @@ impl Proxy {
                     let twice = self.under_way.iter().any(|other| other.source == ask.source);
                     assert!(!twice, "{:?} is asked for twice at once", ask.source);
                     self.under_way.push_back(ask);
-                    assert!(self.under_way.len() <= MOST_ASKS, "a stampede");
+                    assert!(self.under_way.len() <= MAX_REQUESTS, "a stampede");
                 }
                 Effect::PublishSnapshot(bytes) => {
                     let snapshot = Snapshot::open(bytes.clone()).expect("a snapshot");

@@ -1,7 +1,7 @@
-//! What is done with arbitrary bytes, a target for each parser of foreign bytes. `fuzz/` hands them to libFuzzer, and
-//! `tests/corpus.rs` what stands in `fuzz/corpus` to the very same functions.
+//! Fuzz targets, one for each parser of untrusted bytes. `fuzz/` runs them with libFuzzer, and `tests/corpus.rs` runs
+//! the same functions on the files in `fuzz/corpus`.
 //!
-//! A target panics where something is wrong, and says whether the bytes were taken for what they should be.
+//! A target panics if something is wrong, and returns whether the bytes were valid.
 
 mod hpa;
 mod kubernetes;
@@ -12,7 +12,7 @@ mod records;
 mod text;
 mod views;
 
-/// Does what is to be done with some bytes; whether they were taken.
+/// Runs a target on some bytes. Returns whether they were valid.
 pub type Run = fn(&[u8]) -> bool;
 
 /// Every target, by its name in `fuzz/`.
@@ -39,7 +39,7 @@ pub const TARGETS: [(&str, Run); 17] = [
 /// Runs a target by its name.
 ///
 /// # Panics
-/// Where there is none of that name, or something is wrong with what it does.
+/// If there is no target of that name, or if the target finds a bug.
 #[must_use]
 pub fn run(name: &str, bytes: &[u8]) -> bool {
     let (_, run) = TARGETS.iter().find(|(target, _)| *target == name).expect("a target");

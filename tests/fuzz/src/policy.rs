@@ -7,8 +7,8 @@ use regex_automata::nfa::thompson::{NFA, State, WhichCaptures};
 use regex_automata::util::{primitives::StateID, syntax};
 use std::collections::BTreeSet;
 
-/// The name of a metric, a query's selector and the `spec` of a policy, a line each: what is a policy costs no more than
-/// one may, and the engine takes each pattern of it, whatever the name is.
+/// Reads a metric name, a query's selector and a policy's `spec`, one per line. A valid policy costs no more than the
+/// limit, and the regex engine accepts each of its patterns.
 pub(crate) fn policies(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.splitn(3, '\n');
@@ -23,7 +23,7 @@ pub(crate) fn policies(bytes: &[u8]) -> bool {
         .parse::<Selector>()
         .map(|selector| LabelConstraints::from_query(&selector));
     let labels = labels.unwrap_or_default();
-    // Whatever is made of it, a name has a length.
+    // A name of the maximum length, repeated from the input.
     let longest: String = metric.chars().cycle().take(name::MAX_LENGTH / 4).collect();
     for metric in [metric.as_str(), &longest]
         .into_iter()
@@ -65,8 +65,8 @@ pub(crate) fn policies(bytes: &[u8]) -> bool {
     true
 }
 
-/// The states that another engine's automaton visits for a name, counted one by one. It works on bytes, so a name that is
-/// not ASCII is none for it.
+/// The number of states that another engine's automaton visits for a name. That engine matches bytes, so this skips
+/// names that are not ASCII.
 fn visits(pattern: &str, name: &str) -> usize {
     if !name.is_ascii() {
         return 0;
@@ -79,7 +79,7 @@ fn visits(pattern: &str, name: &str) -> usize {
         .build(&format!("(?:{pattern})"));
     let nfa = nfa.unwrap_or_else(|error| panic!("{pattern}: {error}"));
     let (mut active, mut visited) = (BTreeSet::new(), 0);
-    follow(&nfa, nfa.start_anchored(), &mut active);
+    add_state(&nfa, nfa.start_anchored(), &mut active);
     for byte in name.bytes() {
         visited += active.len();
         let mut next = BTreeSet::new();
@@ -90,15 +90,15 @@ fn visits(pattern: &str, name: &str) -> usize {
                 State::Dense(all) => all.matches_byte(byte),
                 _ => None,
             };
-            leads_to.into_iter().for_each(|state| follow(&nfa, state, &mut next));
+            leads_to.into_iter().for_each(|state| add_state(&nfa, state, &mut next));
         }
         active = next;
     }
     visited + active.len()
 }
 
-/// Takes a state, and those that follow it without a character.
-fn follow(nfa: &NFA, state: StateID, active: &mut BTreeSet<StateID>) {
+/// Adds a state, and the states that follow it without consuming a character.
+fn add_state(nfa: &NFA, state: StateID, active: &mut BTreeSet<StateID>) {
     let mut open = vec![state];
     while let Some(state) = open.pop() {
         if !active.insert(state) {

@@ -1,4 +1,4 @@
-//! The filter's configuration, names of clusters, and reports of other proxies.
+//! The filter's configuration, cluster names, and reports of other proxies.
 
 use burst_model::config::{Artifact, Config};
 use burst_model::hub_client;
@@ -9,7 +9,7 @@ use burst_model::time::Time;
 use burst_model::upstream::{IstioService, UpstreamHints};
 use std::time::Duration;
 
-/// A configuration: the same bytes mean the same, and a refusal is one line.
+/// Parses a configuration. The same bytes give the same result, and an error is one line.
 pub(crate) fn config(bytes: &[u8]) -> bool {
     let taken = [Artifact::Full, Artifact::HeaderOnly].map(|artifact| match Config::parse(bytes, artifact) {
         Ok(config) => {
@@ -25,7 +25,7 @@ pub(crate) fn config(bytes: &[u8]) -> bool {
     taken[0]
 }
 
-/// The answer of a hub, as body and in its headers: a refusal is one line.
+/// Parses a hub's response, once as a body and once as headers. An error is one line.
 pub(crate) fn hub(bytes: &[u8]) -> bool {
     let response = hub_client::HubResponse {
         status: Some(200),
@@ -49,7 +49,7 @@ pub(crate) fn hub(bytes: &[u8]) -> bool {
     taken
 }
 
-/// A report of requests: what can be read is written again as the same.
+/// Parses a report of requests. What can be parsed is written as the same report.
 pub(crate) fn report(bytes: &[u8]) -> bool {
     let now = Time::from_unix_millis(1_700_000_000_000);
     let _ = report::parse(bytes, Duration::from_secs(60), Duration::from_secs(30), now);
@@ -64,8 +64,8 @@ pub(crate) fn report(bytes: &[u8]) -> bool {
     true
 }
 
-/// The name of an Envoy cluster, and lines of what else the proxy knows of it: host, name and namespace as Istio has
-/// them, and the owner of its own pod.
+/// Parses the name of an Envoy cluster and lines with what else the proxy knows about it: Istio's host, name and
+/// namespace, and the owner of the proxy's pod.
 pub(crate) fn upstream(bytes: &[u8]) -> bool {
     let json = br#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"},{"name":"x-{service}-{namespace}"}]}"#;
     let config = Config::parse(json, Artifact::Full).expect("a configuration");
@@ -78,8 +78,8 @@ pub(crate) fn upstream(bytes: &[u8]) -> bool {
 struct Told(Vec<String>);
 
 impl UpstreamHints for Told {
-    fn service(&self, place: usize) -> Option<IstioService> {
-        let [host, name, namespace] = self.0.get(place * 3..place * 3 + 3)? else {
+    fn service(&self, index: usize) -> Option<IstioService> {
+        let [host, name, namespace] = self.0.get(index * 3..index * 3 + 3)? else {
             return None;
         };
         Some(IstioService {

@@ -9,7 +9,7 @@ use burst_model::snapshot::Snapshot;
 use burst_model::sync::election::{EXPIRY_TICKS, Elector, ElectorState, Lease, VmId};
 use std::fmt::Debug;
 
-/// Records: what can be read is written again as the same, and a successor goes on with it.
+/// Parses records. What can be parsed is written as the same record, and a successor continues from it.
 pub(crate) fn records(bytes: &[u8]) -> bool {
     let marks = Marks::from_bytes(bytes);
     assert_eq!(Marks::from_bytes(&marks.to_bytes()), marks);
@@ -56,12 +56,12 @@ fn record<R: Record + PartialEq + Debug>(bytes: &[u8]) -> Option<R> {
     Some(record)
 }
 
-/// A snapshot: what opens is served in every view, and taken over.
+/// Opens a snapshot. If that succeeds, every view serves it, and a leader takes it over.
 pub(crate) fn snapshot(bytes: &[u8]) -> bool {
     let Ok(snapshot) = Snapshot::open(bytes.to_vec()) else {
         return false;
     };
-    views::all(bytes);
+    views::serve_all(bytes);
     let sections = ["services", "hpas"].map(|kind| snapshot.section(kind).map(|section| section.rows().count()));
     let handover = Handover {
         snapshot: Some(snapshot),

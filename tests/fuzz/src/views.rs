@@ -21,20 +21,20 @@ fn config() -> Config {
     Config::parse(CONFIG, Artifact::Full).expect("a configuration")
 }
 
-/// What a proxy knows that has read these bytes just now.
-fn picture(config: &Config, snapshot: Vec<u8>) -> ServingCache {
-    let mut picture = ServingCache::default();
-    picture.take(snapshot).expect("a snapshot");
+/// The serving cache of a proxy that has just read these bytes.
+fn serving_cache(config: &Config, snapshot: Vec<u8>) -> ServingCache {
+    let mut serving_cache = ServingCache::default();
+    serving_cache.take(snapshot).expect("a snapshot");
     let confirmed = Confirmed {
         generation: 1,
         lists: vec![Some(T0)],
     };
-    picture.refresh(config, Some(&confirmed), T0);
-    picture
+    serving_cache.refresh(config, Some(&confirmed), T0);
+    serving_cache
 }
 
-/// A small cluster.
-fn known() -> Vec<u8> {
+/// The snapshot of a small cluster.
+fn small_snapshot() -> Vec<u8> {
     let row = |of: &str, labels: &str| Row {
         of: ObjectName::parse(of).expect("a name"),
         label: ObjectName::parse(of).expect("a name"),
@@ -57,11 +57,11 @@ fn known() -> Vec<u8> {
     snapshot::write(&table, 1)
 }
 
-/// What comes after the prefix of the endpoints. Taken means: a shape that is answered with what is known.
+/// Parses the path after the endpoints' prefix. Returns whether the path is valid for the snapshot.
 pub(crate) fn path(bytes: &[u8]) -> bool {
     let config = config();
     let mut empty = ServingCache::default();
-    let mut full = picture(&config, known());
+    let mut full = serving_cache(&config, small_snapshot());
     let found = burst(&config, &mut full, bytes, bytes);
     let unknown = burst(&config, &mut empty, bytes, bytes);
     if let (Some(found), Some(unknown)) = (&found, &unknown) {
@@ -75,7 +75,7 @@ pub(crate) fn path(bytes: &[u8]) -> bool {
     unknown.is_some_and(|answer| answer.status == 503)
 }
 
-fn burst(config: &Config, picture: &mut ServingCache, path: &[u8], header: &[u8]) -> Option<LocalReply> {
+fn burst(config: &Config, serving_cache: &mut ServingCache, path: &[u8], header: &[u8]) -> Option<LocalReply> {
     let endpoints = config.endpoints.as_ref().expect("endpoints");
     let path = [endpoints.prefix.as_bytes(), path].concat();
     let request = burst::BurstRequest {
@@ -85,10 +85,10 @@ fn burst(config: &Config, picture: &mut ServingCache, path: &[u8], header: &[u8]
         if_none_match: Some(header),
         now: T0,
     };
-    burst::answer(config, endpoints, picture, request)
+    burst::answer(config, endpoints, serving_cache, request)
 }
 
-/// A request to the metrics APIs: lines with its path, `accept` and user. It is valid if it is answered with 200.
+/// Parses a request to the metrics APIs: lines with its path, `accept` and user. It is valid if the answer is 200.
 pub(crate) fn metrics(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let (path, accept, user) = (lines.next(), lines.next(), lines.next());
@@ -100,14 +100,14 @@ pub(crate) fn metrics(bytes: &[u8]) -> bool {
         ("x-remote-user", user.unwrap_or(b"system:kube-aggregator")),
     ];
     let config = config();
-    let statuses =
-        [ServingCache::default(), picture(&config, known())].map(|picture| metrics_status(&config, &picture, headers));
+    let statuses = [ServingCache::default(), serving_cache(&config, small_snapshot())]
+        .map(|serving_cache| metrics_status(&config, &serving_cache, headers));
     statuses.contains(&200)
 }
 
 fn metrics_answer<'a>(
     config: &Config,
-    picture: &ServingCache,
+    serving_cache: &ServingCache,
     headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> LocalReply {
     let apis = config.metrics_apis.as_ref().expect("metrics APIs");
@@ -118,7 +118,7 @@ fn metrics_answer<'a>(
     let sources = MetricSources {
         config,
         apis,
-        cache: picture,
+        cache: serving_cache,
         rates: &Rates::default(),
         adapter_resources: &AdapterResources::default(),
         policies: &EffectivePolicies::default(),
@@ -132,10 +132,10 @@ fn metrics_answer<'a>(
 
 fn metrics_status<'a>(
     config: &Config,
-    picture: &ServingCache,
+    serving_cache: &ServingCache,
     headers: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> u16 {
-    let answer = metrics_answer(config, picture, headers);
+    let answer = metrics_answer(config, serving_cache, headers);
     let allowed = [200, 304, 400, 401, 404, 405, 406, 414, 503];
     assert!(allowed.contains(&answer.status), "{}", answer.status);
     let is_json = |(name, value): &(&str, String)| *name == "content-type" && value.contains("json");
@@ -146,10 +146,10 @@ fn metrics_status<'a>(
     answer.status
 }
 
-/// Asks for everything there is in a snapshot.
-pub(crate) fn all(snapshot: &[u8]) {
+/// Requests everything in a snapshot.
+pub(crate) fn serve_all(snapshot: &[u8]) {
     let config = config();
-    let mut picture = picture(&config, snapshot.to_vec());
+    let mut serving_cache = serving_cache(&config, snapshot.to_vec());
     for path in [
         "/services",
         "/hpas/",
@@ -157,10 +157,10 @@ pub(crate) fn all(snapshot: &[u8]) {
         "/services/shop/web",
         "/statefulsets/a/b",
     ] {
-        let _ = burst(&config, &mut picture, path.as_bytes(), b"proxy.test");
+        let _ = burst(&config, &mut serving_cache, path.as_bytes(), b"proxy.test");
     }
     for cluster in ["web.shop", "outbound|80||web.shop.svc.cluster.local", "elsewhere"] {
-        let _ = picture.header(&config, cluster.as_bytes(), &());
+        let _ = serving_cache.header(&config, cluster.as_bytes(), &());
     }
     let custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_current";
     let external = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/burst_current?labelSelector=service%3Dweb";
@@ -171,6 +171,6 @@ pub(crate) fn all(snapshot: &[u8]) {
             ("accept", b"application/json"),
             ("x-remote-user", b"system:kube-aggregator"),
         ];
-        let _ = metrics_answer(&config, &picture, headers);
+        let _ = metrics_answer(&config, &serving_cache, headers);
     }
 }

@@ -1,4 +1,4 @@
-//! Every fuzz target on its corpus, and on cuts and changes of it.
+//! Runs every fuzz target on its corpus, and on truncated and mutated files of it.
 
 use burst_fuzz::{TARGETS, run};
 use proptest::prelude::*;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::{collections::BTreeMap, fs};
 
-/// A name, and the bytes.
+/// A file's name and its bytes.
 type File = (String, Vec<u8>);
 
-/// The files of each target, by their names.
+/// The files of each target, by name.
 static CORPORA: LazyLock<BTreeMap<&str, Vec<File>>> =
     LazyLock::new(|| TARGETS.iter().map(|(target, _)| (*target, corpus(target))).collect());
 

@@ -1,9 +1,10 @@
-//! What a pattern may cost, against what it does cost: bytes seldom come to patterns that repeat what repeats.
+//! Compares the limit on a pattern's cost with its actual cost. Random bytes rarely produce nested repetitions, so this
+//! test generates patterns.
 
 use burst_fuzz::run;
 use proptest::prelude::*;
 
-/// Parts of a pattern, some of which match nothing, and some the same in several ways.
+/// Parts of a pattern. Some match nothing, and some match the same text in several ways.
 const PARTS: &str = r"([ab.]|\[ab\]|[ab.][*+?]|[ab]\{0,3\}|\(a\|b\|ab\)|\(a\?b\*\)[*+?]|\(\(a\?\)\{0,2\}b\)\{1,4\}|\(\.\{0,3\}\)\{2,\})";
 
 fn pattern() -> impl Strategy<Value = String> {
@@ -20,7 +21,7 @@ proptest! {
     #[test]
     fn matching_a_name_visits_no_more_states_than_the_limit_counts(pattern in pattern(), name in "[ab]{1,60}") {
         let policy = format!(r#"{{"rules":[{{"metric":"{pattern}","deny":true}}]}}"#);
-        // The few that are refused cost too much for any name.
+        // A refused pattern costs too much for any name.
         prop_assume!(run("policies", format!("{name}\n\n{policy}").as_bytes()));
     }
 }

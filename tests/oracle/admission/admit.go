@@ -17,7 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
 )
 
-// question holds one body, as JSON or as YAML; the text is passed on untouched.
+// question holds one body, as JSON or as YAML. The text is passed on unchanged.
 type question struct {
 	JSON string `json:"json"`
 	YAML string `json:"yaml"`
@@ -30,13 +30,13 @@ type fieldError struct {
 }
 
 type admission struct {
-	// Decode is the text of a 400.
+	// Decode is the message of a 400.
 	Decode string `json:"decode,omitempty"`
-	// Strict holds the parts of a 400 that only fieldValidation=Strict gives.
+	// Strict holds the parts of a 400 that only fieldValidation=Strict produces.
 	Strict []string `json:"strict,omitempty"`
 	// Errors are the causes of a 422.
 	Errors []fieldError `json:"errors,omitempty"`
-	// Object is what would be stored, as autoscaling/v2.
+	// Object is the object that would be stored, as autoscaling/v2.
 	Object json.RawMessage `json:"object,omitempty"`
 }
 
@@ -96,7 +96,7 @@ func decode(mediaType string, body []byte) (*autoscaling.HorizontalPodAutoscaler
 	return hpa, nil, nil
 }
 
-// validate follows rest.BeforeCreate, which would flatten the errors to text.
+// validate follows rest.BeforeCreate, which would turn the errors into text.
 func validate(hpa *autoscaling.HorizontalPodAutoscaler) field.ErrorList {
 	if hpa.Namespace == "" {
 		hpa.Namespace = info.Namespace

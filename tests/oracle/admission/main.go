@@ -1,7 +1,8 @@
-// Command admission answers, for each HorizontalPodAutoscaler on standard input, what kube-apiserver would answer to its
-// creation under fieldValidation=Strict: the same packages, in the order of the apiserver's create handler, without a cluster.
+// Command admission reads a HorizontalPodAutoscaler per line from standard input and writes what kube-apiserver would
+// answer to its creation under fieldValidation=Strict. It uses the same packages in the order of the apiserver's create
+// handler, without a cluster.
 //
-// With the argument "quantity" it reads quantities instead. Both ways a line of JSON goes in and a line comes out.
+// With the argument "quantity" it reads quantities instead. In both modes it reads a line of JSON and writes a line.
 package main
 
 import (

@@ -14,10 +14,10 @@ import (
 	"k8s.io/metrics/pkg/client/external_metrics"
 )
 
-// clients are all there are, as cmd/kube-controller-manager/app/autoscaling.go makes them.
+// clients are made as in cmd/kube-controller-manager/app/autoscaling.go.
 type clients struct {
 	discovery discovery.DiscoveryInterface
-	// custom has a client for each version, and one that asks which is preferred, under the name "".
+	// custom has a client for each version. The one named "" finds the preferred version.
 	custom   map[string]custom_metrics.CustomMetricsClient
 	external external_metrics.ExternalMetricsClient
 	hpa      hpa.MetricsClient

@@ -1,5 +1,5 @@
-// Command metrics asks the custom and the external metrics API with the clients that the HorizontalPodAutoscaler
-// controller and everybody else who writes Go uses. A question in JSON comes in a line, an answer goes out in a line.
+// Command metrics queries the custom and the external metrics API with the clients that the HorizontalPodAutoscaler
+// controller and other Go programs use. It reads a question per line and writes an answer per line, both as JSON.
 //
 //	metrics KUBECONFIG CONTENT-TYPE <questions >answers
 package main

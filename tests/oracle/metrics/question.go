@@ -18,20 +18,20 @@ import (
 type question struct {
 	// Client is "discovery", "custom", "external", "hpa object" or "hpa external".
 	Client string `json:"client"`
-	// Version of the custom metrics API; the preferred one where it is empty.
+	// Version of the custom metrics API. If empty, the preferred one.
 	Version string `json:"version"`
-	// Namespace is empty for what belongs to none.
+	// Namespace is empty for cluster-scoped objects.
 	Namespace  string `json:"namespace"`
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Name of the object; all that match Selector where it is empty.
+	// Name of the object. If empty, all objects that match Selector.
 	Name           string `json:"name"`
 	Selector       string `json:"selector"`
 	Metric         string `json:"metric"`
 	MetricSelector string `json:"metricSelector"`
 }
 
-// answer has values, or an error.
+// answer has either values or an error.
 type answer struct {
 	Values []value `json:"values,omitempty"`
 	Error  *failed `json:"error,omitempty"`
@@ -50,7 +50,7 @@ type value struct {
 
 type failed struct {
 	Message string `json:"message"`
-	// Of the metav1.Status that the error carries, if it does.
+	// Reason comes from the error's metav1.Status, if there is one.
 	Reason metav1.StatusReason   `json:"reason,omitempty"`
 	Code   int32                 `json:"code,omitempty"`
 	Detail *metav1.StatusDetails `json:"details,omitempty"`
@@ -81,7 +81,7 @@ func (c *clients) call(q question) ([]value, error) {
 	}
 }
 
-// resources are those of the metrics groups, as everybody finds them.
+// resources returns the resources of the metrics groups, as discovery clients find them.
 func (c *clients) resources() ([]value, error) {
 	_, lists, err := c.discovery.ServerGroupsAndResources()
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *clients) externalValues(q question) ([]value, error) {
 	return found, nil
 }
 
-// hpaObject asks as the controller does for a metric of the type Object, which gets milli-units.
+// hpaObject queries a metric of the type Object as the controller does, which gets milli-units.
 func (c *clients) hpaObject(q question) ([]value, error) {
 	selectors, err := parse(q.Selector, q.MetricSelector)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *clients) hpaObject(q question) ([]value, error) {
 	return []value{{Metric: q.Metric, Value: fmt.Sprint(milli), Timestamp: at.Unix()}}, nil
 }
 
-// hpaExternal asks as the controller does for a metric of the type External.
+// hpaExternal queries a metric of the type External as the controller does.
 func (c *clients) hpaExternal(q question) ([]value, error) {
 	selectors, err := parse(q.Selector, q.MetricSelector)
 	if err != nil {
@@ -201,7 +201,7 @@ func customAnswer(items []customv1beta2.MetricValue) []value {
 	return found
 }
 
-// parse leaves out what is empty, as callers of the clients do.
+// parse skips empty texts, as callers of the clients do.
 func parse(texts ...string) ([]labels.Selector, error) {
 	selectors := make([]labels.Selector, len(texts))
 	for i, text := range texts {

@@ -1,5 +1,5 @@
-// Command selector answers, for each selector on standard input, what Go makes of it: its error, or its canonical form
-// and which of the labels beside it match. A line of JSON goes in and a line comes out.
+// Command selector reads selectors from standard input and writes how Go parses each one: its error, or its canonical
+// form and which of the given labels match. It reads and writes a line of JSON each.
 package main
 
 import (

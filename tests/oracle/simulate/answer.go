@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// answer is the status in the words of a trace.
+// answer converts the status to the format of a trace.
 func answer(status *autoscalingv2.HorizontalPodAutoscalerStatus, replicas int32, epoch time.Time) Answer {
 	answer := Answer{
 		Replicas:   replicas,

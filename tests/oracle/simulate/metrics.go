@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
 )
 
-// readings is a metrics API that answers from a tick of a trace.
+// readings is a metrics API that answers from one tick of a trace.
 type readings struct {
 	epoch time.Time
 	byKey map[string]Reading
@@ -19,7 +19,7 @@ type readings struct {
 
 var _ metrics.MetricsClient = &readings{}
 
-// set makes these the readings of the metrics with the same index.
+// set stores these readings for the metrics with the same index.
 func (r *readings) set(specs []autoscalingv2.MetricSpec, values []Reading) {
 	r.byKey = map[string]Reading{}
 	for i, spec := range specs {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// objects makes the pods of a tick as the informer would hold them.
+// objects returns the pods of a tick as the informer would hold them.
 func objects(pods []Pod, templates []corev1.PodSpec, namespace string, epoch time.Time) ([]interface{}, error) {
 	all := make([]interface{}, 0, len(pods))
 	for _, pod := range pods {

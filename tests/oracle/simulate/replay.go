@@ -19,7 +19,7 @@ import (
 
 const period = 15 * time.Second
 
-// A stage is the controller and all that it sees. The trace moves it half a period away from every sync.
+// A stage is the controller with everything that it reads. The trace changes it half a period away from every sync.
 type stage struct {
 	trace    *Trace
 	epoch    time.Time
@@ -29,13 +29,13 @@ type stage struct {
 	pods     cache.Store
 }
 
-// replay runs the controller over a trace; it must be called in a synctest bubble.
+// replay runs the controller over a trace. It must be called in a synctest bubble.
 func replay(ctx context.Context, trace *Trace) ([]Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stage := raise(ctx, trace)
 	defer func() {
 		cancel()
-		// The controller's queue and broadcaster need a moment to notice.
+		// The controller's queue and broadcaster need a moment to notice the cancellation.
 		time.Sleep(time.Minute)
 	}()
 	if len(trace.Ticks) > 0 && trace.Ticks[0].Rival {
@@ -43,7 +43,7 @@ func replay(ctx context.Context, trace *Trace) ([]Answer, error) {
 			return nil, err
 		}
 	}
-	// A rival counts once it has been synced itself, so it comes one period before.
+	// A rival counts only after its own first sync, so it starts one period earlier.
 	time.Sleep(time.Until(stage.epoch))
 	if err := stage.create(ctx, &trace.HPA); err != nil {
 		return nil, err
@@ -64,13 +64,13 @@ func replay(ctx context.Context, trace *Trace) ([]Answer, error) {
 	return answers, nil
 }
 
-// raise starts the controller with nothing to look after.
+// raise starts the controller without any autoscaler.
 func raise(ctx context.Context, trace *Trace) *stage {
 	epoch := time.Now().Add(period + period/2)
 	stage := &stage{
 		trace: trace,
 		epoch: epoch,
-		// The newer NewClientset builds a REST mapper for every call: nothing here applies, and it is four times slower.
+		// NewClientset would build a REST mapper for every call and is four times slower. Nothing here uses apply.
 		client:   fake.NewSimpleClientset(),
 		target:   &target{rivalSize: 3},
 		readings: &readings{epoch: epoch},
@@ -104,7 +104,7 @@ func raise(ctx context.Context, trace *Trace) *stage {
 	return stage
 }
 
-// prepare makes the world what the next sync is to find.
+// prepare sets the state for the next sync.
 func (s *stage) prepare(ctx context.Context, tick *Tick) error {
 	hpa, err := s.get(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *stage) prepare(ctx context.Context, tick *Tick) error {
 		}
 	}
 	if !tick.Rival {
-		// Deleting what is not there is fine.
+		// The rival may not exist.
 		_ = s.hpas().Delete(ctx, rival, metav1.DeleteOptions{})
 	}
 	scale := &s.target.scale
@@ -163,7 +163,7 @@ func (s *stage) hpas() hpaclient.HorizontalPodAutoscalerInterface {
 	return s.client.AutoscalingV2().HorizontalPodAutoscalers(s.trace.HPA.Namespace)
 }
 
-// mapper knows Deployments only.
+// mapper knows only Deployments.
 func mapper() meta.RESTMapper {
 	group := schema.GroupVersion{Group: "apps", Version: "v1"}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{group})

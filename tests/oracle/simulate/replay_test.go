@@ -20,7 +20,7 @@ var (
 	answers = flag.String("answers", "", "file to write: for each trace a line with the array of its answers")
 )
 
-// TestReplay is the program: synctest's clock can only be had in a test.
+// TestReplay is the program: synctest's clock is available only in a test.
 func TestReplay(t *testing.T) {
 	hush()
 	in, err := os.Open(*traces)
@@ -68,7 +68,7 @@ func answerLine(t *testing.T, line []byte, out io.Writer) error {
 	return json.NewEncoder(out).Encode(all)
 }
 
-// hush keeps failed syncs, which traces are full of, from the log.
+// hush discards the log lines of failed syncs, which are common in traces.
 func hush() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)

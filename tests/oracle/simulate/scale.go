@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/scale"
 )
 
-// target is the workload's scale subresource; its rival is another one that never moves.
+// target is the workload's scale subresource. The rival has another one, whose replicas never change.
 type target struct {
 	scale     autoscalingv1.Scale
 	readErr   string

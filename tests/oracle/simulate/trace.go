@@ -6,7 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A Trace is everything the controller gets to see, sync by sync. Times are milliseconds after the autoscaler was made.
+// A Trace is everything that the controller reads, sync by sync. Times are in milliseconds after the creation of the
+// autoscaler.
 type Trace struct {
 	Options   Options                               `json:"options"`
 	HPA       autoscalingv2.HorizontalPodAutoscaler `json:"hpa"`
@@ -15,7 +16,7 @@ type Trace struct {
 	Ticks     []Tick                                `json:"ticks"`
 }
 
-// Options are flags and feature gates; durations are in milliseconds.
+// Options are flags and feature gates. Durations are in milliseconds.
 type Options struct {
 	DownscaleStabilization  int64   `json:"downscaleStabilization"`
 	Tolerance               float64 `json:"tolerance"`
@@ -25,30 +26,30 @@ type Options struct {
 	ConfigurableTolerance   bool    `json:"configurableTolerance"`
 }
 
-// A Tick is what changes before one sync.
+// A Tick describes the changes before one sync.
 type Tick struct {
-	// Spec replaces the autoscaler's.
+	// Spec replaces the autoscaler's spec.
 	Spec *autoscalingv2.HorizontalPodAutoscalerSpec `json:"spec"`
-	// Replicas is written to the target's scale by somebody else.
+	// Replicas is written to the target's scale by another client.
 	Replicas *int32 `json:"replicas"`
 	// StatusReplicas is the scale's status.replicas.
 	StatusReplicas int32  `json:"statusReplicas"`
 	ReadError      string `json:"readError"`
 	WriteError     string `json:"writeError"`
-	// Selector replaces the scale's sound one.
+	// Selector replaces the valid selector of the scale.
 	Selector *string `json:"selector"`
-	// Rival says that another autoscaler has the same selector.
+	// Rival adds another autoscaler with the same selector.
 	Rival bool `json:"rival"`
-	// Pods replaces the pods; without it they stay as they were.
+	// Pods replaces the pods. If absent, they stay unchanged.
 	Pods     []Pod     `json:"pods"`
 	Readings []Reading `json:"readings"`
 }
 
-// A Pod as far as the controller looks at it.
+// A Pod has the fields that the controller reads.
 type Pod struct {
 	Name  string          `json:"name"`
 	Phase corev1.PodPhase `json:"phase"`
-	// Ready is the condition's status, empty for none.
+	// Ready is the condition's status, or empty for no condition.
 	Ready    corev1.ConditionStatus `json:"ready"`
 	Since    int64                  `json:"since"`
 	Started  *int64                 `json:"started"`
@@ -56,7 +57,7 @@ type Pod struct {
 	Template int                    `json:"template"`
 }
 
-// A Reading answers for the metric of the same index: an error, or the kind of values its source has.
+// A Reading is the answer for the metric of the same index: an error, or the kind of values that its source has.
 type Reading struct {
 	Error string `json:"error"`
 	// Pods holds value, end and length of each pod's sample.
@@ -65,7 +66,7 @@ type Reading struct {
 	External []int64             `json:"external"`
 }
 
-// An Answer is what one sync left behind.
+// An Answer is the result of one sync.
 type Answer struct {
 	Replicas   int32          `json:"replicas"`
 	Current    int32          `json:"current"`

@@ -1,6 +1,6 @@
-// Command yaml says what Kubernetes' own code makes of YAML files: as kubectl does, it cuts them into documents and turns
-// each into JSON, as the API server does too. It reads and writes lines {"yaml": …, "documents": [JSON, …]}; documents
-// that say nothing are left out, and documents is null where one is refused.
+// Command yaml shows how Kubernetes' own code parses YAML files. Like kubectl, it splits them into documents and
+// converts each one to JSON, as the API server also does. It reads and writes lines {"yaml": …, "documents": [JSON,
+// …]}. Empty documents are omitted, and documents is null if one is refused.
 package main
 
 import (
@@ -42,9 +42,9 @@ func main() {
 	}
 }
 
-// documents is nil where one is refused.
+// documents returns nil if a document is refused.
 func documents(text string) []json.RawMessage {
-	// With a comment above, a text that begins like JSON is read as YAML all the same.
+	// The comment line makes the reader treat text that begins like JSON as YAML.
 	reader := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader("#\n" + text)))
 	read := []json.RawMessage{}
 	for {
@@ -55,7 +55,7 @@ func documents(text string) []json.RawMessage {
 		if err != nil {
 			return nil
 		}
-		// Not yaml.ToJSON, which takes what begins like JSON for it.
+		// yaml.ToJSON would treat a document that begins like JSON as JSON.
 		asJSON, err := sigsyaml.YAMLToJSON(document)
 		if err != nil {
 			return nil
