@@ -68,8 +68,13 @@ pub(crate) fn queue(callout: Callout) {
 
 /// Sends the callouts that the root context queued. Returns those that Envoy refused at once, and why.
 pub(crate) fn send_queued(root: u32) -> Vec<(Purpose, String)> {
+    let queued = QUEUE.take();
+    if !queued.is_empty() {
+        // The callback may have answered streams. A host could cancel the callouts of a stream with the stream.
+        host::set_effective_context(root);
+    }
     let mut refused = Vec::new();
-    for callout in QUEUE.take() {
+    for callout in queued {
         match send(&callout) {
             Ok(token) => UNDER_WAY.with_borrow_mut(|under_way| {
                 under_way.push(UnderWay {
