@@ -1,7 +1,7 @@
 //! A client of all workers at the same time: each worker has its own VM, so an answer only counts if all give it.
 
 use std::net::SocketAddr;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::{
     http::{Answer, KeepAlive, Request},
@@ -60,7 +60,16 @@ impl Client {
     /// When they do not in time.
     #[track_caller]
     pub fn wait(&mut self, request: &Request, what: &str, fits: impl Fn(&Answer) -> bool) {
-        wait::for_ok(PATIENCE, what, || {
+        self.wait_at_most(PATIENCE, request, what, fits);
+    }
+
+    /// Waits until the answers of all workers match, with another deadline.
+    ///
+    /// # Panics
+    /// When they do not in time.
+    #[track_caller]
+    pub fn wait_at_most(&mut self, deadline: Duration, request: &Request, what: &str, fits: impl Fn(&Answer) -> bool) {
+        wait::for_ok(deadline, what, || {
             let answers = self.ask_each(request);
             if answers.iter().all(&fits) {
                 Ok(())
