@@ -4,15 +4,21 @@
 //! into the VM inside `proxy_http_call`, so nothing is borrowed while a callout is sent.
 
 use crate::host;
+use crate::upstream_streams::{self, SentBy};
 use burst_metrics_api::ApiVersion;
 use burst_model::cluster_reader::ReadPurpose;
-use std::cell::RefCell;
+use burst_model::time::Time;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 thread_local! {
     static QUEUE: RefCell<Vec<Callout>> = const { RefCell::new(Vec::new()) };
+    /// The streams to be closed.
+    static CLOSING: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
     static UNDER_WAY: RefCell<Vec<UnderWay>> = const { RefCell::new(Vec::new()) };
+    /// Whether the upstream filter saw the last callout to the API server.
+    static HAS_UPSTREAM_FILTER: Cell<bool> = const { Cell::new(true) };
 }
 
 /// What a callout is for.
@@ -47,6 +53,15 @@ pub(crate) struct Callout {
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Option<Rc<str>>,
     pub(crate) timeout: Duration,
+    /// What the upstream filter makes of it.
+    pub(crate) stream: Option<StreamForm>,
+}
+
+/// The form of a callout whose response the filter reads as it arrives.
+#[derive(Debug)]
+pub(crate) struct StreamForm {
+    pub(crate) path: String,
+    pub(crate) timeout: Duration,
 }
 
 /// A callout that waits for its answer.
@@ -54,6 +69,28 @@ struct UnderWay {
     token: u32,
     root: u32,
     purpose: Purpose,
+    /// The context of its upstream stream, if the filter reads it.
+    stream: Option<u32>,
+    /// When it has to end, if Envoy would let it take longer. A callout is sent with the timeout of its stream form, and only
+    /// then does the filter know whether it has that form.
+    deadline: Option<Time>,
+}
+
+/// What became of a queued callout.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    /// Envoy refused it at once, for this reason.
+    Refused(Purpose, String),
+    /// It is under way. The filter reads its response as it arrives if there is a stream.
+    UnderWay(LeaderPurpose, Option<u32>),
+}
+
+/// A callout that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) root: u32,
+    pub(crate) purpose: Purpose,
+    pub(crate) stream: Option<u32>,
 }
 
 /// The header that asks for JSON.
@@ -66,30 +103,53 @@ pub(crate) fn queue(callout: Callout) {
     QUEUE.with_borrow_mut(|queue| queue.push(callout));
 }
 
-/// Sends the callouts that the root context queued. Returns those that Envoy refused at once, and why.
-pub(crate) fn send_queued(root: u32) -> Vec<(Purpose, String)> {
+/// Sends the callouts that the root context queued.
+pub(crate) fn send_queued(root: u32) -> Vec<Sent> {
     let queued = QUEUE.take();
     if !queued.is_empty() {
         // The callback may have answered streams. A host could cancel the callouts of a stream with the stream.
         host::set_effective_context(root);
     }
-    let mut refused = Vec::new();
-    for callout in queued {
-        match send(&callout) {
-            Ok(token) => UNDER_WAY.with_borrow_mut(|under_way| {
-                under_way.push(UnderWay {
-                    token,
-                    root,
-                    purpose: callout.purpose,
-                });
-            }),
-            Err(reason) => refused.push((callout.purpose, format!("{reason} ({})", callout.cluster))),
-        }
-    }
-    refused
+    queued.into_iter().filter_map(|callout| send(root, callout)).collect()
 }
 
-fn send(callout: &Callout) -> Result<u32, &'static str> {
+/// Sends a callout. A review under way is of no interest to its root context.
+fn send(root: u32, mut callout: Callout) -> Option<Sent> {
+    let form = callout.stream.take_if(|_| HAS_UPSTREAM_FILTER.get());
+    let is_readable = form.is_some() || callout.stream.is_some();
+    let timeout = form.as_ref().map_or(callout.timeout, |form| form.timeout);
+    let (result, sent_by) = upstream_streams::sending(form.map(|form| form.path), || dispatch(&callout, timeout));
+    let token = match result {
+        Ok(token) => token,
+        Err(reason) => {
+            return Some(Sent::Refused(callout.purpose, format!("{reason} ({})", callout.cluster)));
+        }
+    };
+    if is_readable {
+        HAS_UPSTREAM_FILTER.set(sent_by != SentBy::Envoy);
+    }
+    let stream = match sent_by {
+        SentBy::Stream(context) => Some(context),
+        SentBy::Envoy | SentBy::UpstreamFilter => None,
+    };
+    let is_too_long = stream.is_none() && timeout > callout.timeout;
+    let sent = match &callout.purpose {
+        Purpose::Leader(purpose) => Some(Sent::UnderWay(*purpose, stream)),
+        Purpose::Review(_) => None,
+    };
+    UNDER_WAY.with_borrow_mut(|under_way| {
+        under_way.push(UnderWay {
+            token,
+            root,
+            purpose: callout.purpose,
+            stream,
+            deadline: is_too_long.then(|| host::now().after(callout.timeout)),
+        });
+    });
+    sent
+}
+
+fn dispatch(callout: &Callout, timeout: Duration) -> Result<u32, &'static str> {
     let mut headers = vec![
         (":method", callout.method),
         (":scheme", "https"),
@@ -99,27 +159,61 @@ fn send(callout: &Callout) -> Result<u32, &'static str> {
     ];
     headers.extend(callout.headers.iter().map(|(name, value)| (*name, value.as_str())));
     let body = callout.body.as_deref().map(str::as_bytes);
-    host::send_callout(&callout.cluster, &headers, body, callout.timeout)
+    host::send_callout(&callout.cluster, &headers, body, timeout)
 }
 
-/// Takes a callout that has ended out of the table: its root context and its purpose. `None` if nothing waits for it.
-pub(crate) fn end(token: u32) -> Option<(u32, Purpose)> {
+/// Takes a callout that has ended out of the table. `None` if nothing waits for it.
+pub(crate) fn end(token: u32) -> Option<Ended> {
+    take(|callout| callout.token == token)
+}
+
+/// Takes a callout of a root context that has taken too long out of the table. Nothing waits for its answer any more.
+pub(crate) fn take_overdue(root: u32, now: Time) -> Option<Ended> {
+    take(|callout| callout.root == root && callout.deadline.is_some_and(|deadline| deadline <= now))
+}
+
+fn take(is_wanted: impl FnMut(&UnderWay) -> bool) -> Option<Ended> {
     UNDER_WAY.with_borrow_mut(|under_way| {
-        let index = under_way.iter().position(|callout| callout.token == token)?;
-        let ended = under_way.swap_remove(index);
-        Some((ended.root, ended.purpose))
+        let index = under_way.iter().position(is_wanted)?;
+        let UnderWay {
+            root, purpose, stream, ..
+        } = under_way.swap_remove(index);
+        Some(Ended { root, purpose, stream })
     })
 }
 
-/// Forgets what a root context sent or queued as the leader; its term is over.
+/// The root context and the purpose of the callout whose response is this stream.
+pub(crate) fn of_stream(context: u32) -> Option<(u32, LeaderPurpose)> {
+    UNDER_WAY.with_borrow(|under_way| {
+        let callout = under_way.iter().find(|callout| callout.stream == Some(context))?;
+        match callout.purpose {
+            Purpose::Leader(purpose) => Some((callout.root, purpose)),
+            Purpose::Review(_) => None,
+        }
+    })
+}
+
+/// Forgets the callout of a stream, and queues that the stream is closed.
+pub(crate) fn queue_close(context: u32) {
+    take(|callout| callout.stream == Some(context));
+    CLOSING.with_borrow_mut(|closing| closing.push(context));
+}
+
+/// Closes the streams that were queued for it.
+pub(crate) fn close_queued() {
+    CLOSING.take().into_iter().for_each(upstream_streams::close);
+}
+
+/// Forgets what a root context sent or queued as the leader, and queues that its streams are closed; its term is over.
 pub(crate) fn forget_leader(root: u32) {
-    QUEUE.with_borrow_mut(|queue| queue.retain(|callout| !matches!(callout.purpose, Purpose::Leader(_))));
-    UNDER_WAY.with_borrow_mut(|under_way| {
-        under_way.retain(|callout| callout.root != root || !matches!(callout.purpose, Purpose::Leader(_)));
-    });
+    let is_of_leader = |purpose: &Purpose| matches!(purpose, Purpose::Leader(_));
+    QUEUE.with_borrow_mut(|queue| queue.retain(|callout| !is_of_leader(&callout.purpose)));
+    while let Some(ended) = take(|callout| callout.root == root && is_of_leader(&callout.purpose)) {
+        ended.stream.into_iter().for_each(queue_close);
+    }
 }
 
 /// Forgets what a root context sent; it is gone, and Envoy has cancelled its callouts.
 pub(crate) fn forget_root(root: u32) {
-    UNDER_WAY.with_borrow_mut(|under_way| under_way.retain(|callout| callout.root != root));
+    while take(|callout| callout.root == root).is_some() {}
 }

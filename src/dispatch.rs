@@ -7,10 +7,11 @@
 //! The host may call back while a function of the host runs: Envoy creates the context of an upstream stream inside
 //! `proxy_http_call`. So a root context is borrowed only while its own callback runs, and that sends nothing.
 
-use crate::callouts;
+use crate::callouts::{self, Ended, LeaderPurpose, Sent};
 use crate::host::{self, CalloutAnswer};
 use crate::http::{Handler, StreamState};
 use crate::root::RootContext;
+use crate::upstream_streams;
 use crate::vm;
 use foldhash::fast::RandomState;
 use proxy_wasm::types::Action;
@@ -138,13 +139,25 @@ fn with_root<T>(id: u32, callback: impl FnOnce(&mut RootContext) -> T) -> Option
     let context = CONTEXTS.with(|contexts| contexts.root(id))?;
     let result = callback(&mut *context.try_borrow_mut().ok()?);
     loop {
-        let refused = callouts::send_queued(id);
-        if refused.is_empty() {
+        callouts::close_queued();
+        let sent = callouts::send_queued(id);
+        if sent.is_empty() {
             return Some(result);
         }
-        for (purpose, reason) in refused {
-            context.borrow_mut().on_callout(purpose, Err(reason));
+        for sent in sent {
+            let mut root = context.borrow_mut();
+            match sent {
+                Sent::Refused(purpose, reason) => root.on_callout(purpose, None, Err(reason)),
+                Sent::UnderWay(purpose, stream) => root.on_sent(purpose, stream),
+            }
         }
+    }
+}
+
+/// Runs a callback of the root context that reads this upstream stream.
+fn on_stream(stream: u32, callback: impl FnOnce(&mut RootContext, LeaderPurpose, u32)) {
+    if let Some((root, purpose)) = callouts::of_stream(stream) {
+        with_root(root, |root| callback(root, purpose, stream));
     }
 }
 
@@ -159,7 +172,7 @@ fn remove_root(id: u32) {
 extern "C" fn own_on_context_create(context: u32, root: u32) {
     if root == 0 {
         CONTEXTS.with(|contexts| contexts.add_root(context));
-    } else {
+    } else if !upstream_streams::on_create(context) {
         vm::note_request();
         CONTEXTS.with(|contexts| contexts.begin_stream(context, root));
     }
@@ -181,6 +194,9 @@ extern "C" fn own_on_tick(root: u32) {
     // found here by another one; if it was the last one, the VM is gone too.
     let gone = CONTEXTS.with(|contexts| contexts.sweep(root));
     gone.into_iter().for_each(remove_root);
+    while let Some(Ended { purpose, .. }) = callouts::take_overdue(root, host::now()) {
+        with_root(root, |root| root.on_overdue(purpose));
+    }
     with_root(root, RootContext::tick);
 }
 
@@ -196,8 +212,8 @@ extern "C" fn own_on_http_call_response(_context: u32, token: u32, headers: usiz
         has_headers: headers > 0,
         body_size,
     };
-    if let Some((root, purpose)) = callouts::end(token) {
-        with_root(root, |root| root.on_callout(purpose, Ok(answer)));
+    if let Some(Ended { root, purpose, stream }) = callouts::end(token) {
+        with_root(root, |root| root.on_callout(purpose, stream, Ok(answer)));
     }
 }
 
@@ -207,12 +223,28 @@ extern "C" fn own_on_request_headers(stream: u32, _count: usize, _end_of_stream:
     if cfg!(feature = "header-only") {
         return Action::Continue;
     }
+    if upstream_streams::on_request_headers(stream) {
+        return Action::Continue;
+    }
     CONTEXTS.with(|contexts| contexts.on_request(stream))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn own_on_response_headers(stream: u32, _count: usize, _end_of_stream: bool) -> Action {
-    CONTEXTS.with(|contexts| contexts.on_response(stream));
+    match upstream_streams::on_response_headers(stream) {
+        None => CONTEXTS.with(|contexts| contexts.on_response(stream)),
+        Some(false) => {}
+        Some(true) => on_stream(stream, RootContext::on_stream_accepted),
+    }
+    Action::Continue
+}
+
+// The header-only module does not export it: it is no upstream filter.
+#[unsafe(no_mangle)]
+extern "C" fn own_on_response_body(stream: u32, size: usize, _end_of_stream: bool) -> Action {
+    if let Some(chunk) = upstream_streams::take_body(stream, size) {
+        on_stream(stream, |root, purpose, stream| root.on_chunk(purpose, stream, &chunk));
+    }
     Action::Continue
 }
 
@@ -220,7 +252,7 @@ extern "C" fn own_on_response_headers(stream: u32, _count: usize, _end_of_stream
 extern "C" fn own_on_delete(context: u32) {
     if CONTEXTS.with(|contexts| contexts.root(context)).is_some() {
         remove_root(context);
-    } else {
+    } else if !upstream_streams::on_delete(context) {
         CONTEXTS.with(|contexts| contexts.end_stream(context));
     }
 }

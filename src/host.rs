@@ -3,8 +3,10 @@
 //! so the filter uses neither.
 
 mod callout;
+mod upstream_stream;
 
 pub(crate) use callout::send as send_callout;
+pub(crate) use upstream_stream::{reset_response, take_response_body};
 
 use burst_model::cluster_reader::HttpResponse;
 use burst_model::time::Time;
@@ -126,6 +128,11 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name)
         .ok()
         .flatten()
+}
+
+/// Sets the path of the request.
+pub(crate) fn set_request_path(path: &str) {
+    let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, ":path", Some(path.as_bytes()));
 }
 
 /// Continues a request that was paused.

@@ -4,7 +4,7 @@
 //! Its writes are fenced by [`FencedKey`], so a deposed leader overwrites nothing. The checkpoint is the exception, because
 //! leaders with other settings write its key too. See [`burst_model::records::Checkpoint`].
 
-use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
+use crate::callouts::{self, Callout, LeaderPurpose, Purpose, StreamForm};
 use crate::host::CalloutAnswer;
 use crate::leader_guard::LeaderGuard;
 use crate::metrics_apis::AdapterDiscovery;
@@ -13,15 +13,18 @@ use crate::requests::Aggregator;
 use crate::shared_data::{CasConflict, FencedKey, GarbageCollector, SharedValue, Term, overwrite};
 use crate::view::View;
 use crate::{log, vm};
-use burst_model::cluster_reader::{ClusterReader, ReadRequest, ReadResult};
+use burst_model::cluster_reader::{ClusterReader, ReadPurpose, ReadRequest, ReadResult, stream_end};
 use burst_model::hash;
 use burst_model::leader::{Effect, Handover};
 use burst_model::quarantine::{Item, ItemKind, Marks};
 use burst_model::records::Record;
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::election::Lease;
+use burst_model::sync::reflector::StreamId;
+use burst_model::sync::scheduler::SourceId;
 use burst_model::time::Time;
 use std::rc::Rc;
+use std::time::Duration;
 
 pub(crate) struct LeaderTask {
     view: Rc<View>,
@@ -116,8 +119,19 @@ impl LeaderTask {
         self.reader.is_busy()
     }
 
+    /// When changes that it gathers are to be published; then [`Self::advance`] is called.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        self.reader.next_due()
+    }
+
+    /// Notes how long a callback of the leader took.
+    pub(crate) fn note_cost(&mut self, cost: Duration) {
+        self.reader.note_cost(cost);
+    }
+
     /// Called once a tick.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), CasConflict> {
+        self.read_streams(now)?;
         let effects = self.restore_or(ClusterReader::tick, now);
         self.apply(effects)?;
         self.garbage_collector.tick(now);
@@ -132,6 +146,7 @@ impl LeaderTask {
 
     /// Does a part of the work that is left.
     pub(crate) fn advance(&mut self, now: Time) -> Result<(), CasConflict> {
+        self.read_streams(now)?;
         let effects = self.restore_or(ClusterReader::advance, now);
         self.apply(effects)
     }
@@ -161,24 +176,92 @@ impl LeaderTask {
         self.reader.release()
     }
 
-    /// Handles the answer to a callout, or why it could not be sent.
+    /// A callout is under way, and the filter reads its response as it arrives.
+    pub(crate) fn on_stream_opened(&mut self, purpose: LeaderPurpose, stream: u32, now: Time) -> Result<(), CasConflict> {
+        let Some(id) = streamed_list(purpose) else {
+            return Ok(());
+        };
+        let effects = self.reader.stream_opened(id, StreamId(stream), now);
+        self.apply(effects)
+    }
+
+    /// The response of a stream begins, and is a success.
+    pub(crate) fn on_stream_accepted(
+        &mut self,
+        purpose: LeaderPurpose,
+        stream: u32,
+        now: Time,
+    ) -> Result<(), CasConflict> {
+        if let Some(id) = streamed_list(purpose) {
+            self.reader.stream_accepted(id, StreamId(stream), now);
+        }
+        Ok(())
+    }
+
+    /// Handles the next part of a stream.
+    pub(crate) fn on_chunk(
+        &mut self,
+        purpose: LeaderPurpose,
+        stream: u32,
+        chunk: &[u8],
+        now: Time,
+    ) -> Result<(), CasConflict> {
+        let Some(id) = streamed_list(purpose) else {
+            return Ok(());
+        };
+        let random = self.random(now);
+        let effects = self
+            .reader
+            .on_chunk(id, StreamId(stream), chunk, &mut self.guard, now, random);
+        self.apply_read(effects)
+    }
+
+    fn read_streams(&mut self, now: Time) -> Result<(), CasConflict> {
+        let random = self.random(now);
+        let effects = self.reader.read_streams(&mut self.guard, now, random);
+        self.apply_read(effects)
+    }
+
+    /// Carries out the effects of objects that were parsed just now. If the VM traps from here on, no object is the cause.
+    fn apply_read(&mut self, effects: Vec<Effect>) -> Result<(), CasConflict> {
+        self.guard.begin_work();
+        self.apply(effects)
+    }
+
+    /// Handles a callout that took too long.
+    pub(crate) fn on_overdue(&mut self, purpose: LeaderPurpose, now: Time) -> Result<(), CasConflict> {
+        let LeaderPurpose::Read(purpose) = purpose else {
+            return Ok(());
+        };
+        let random = self.random(now);
+        let effects = self.reader.handle(ReadResult::timed_out(purpose), now, random);
+        self.apply(effects)
+    }
+
+    /// Handles the answer to a callout, or why it could not be sent. `stream` is its upstream stream, if the filter reads it.
     pub(crate) fn on_callout(
         &mut self,
         purpose: LeaderPurpose,
+        stream: Option<u32>,
         answer: Result<CalloutAnswer, String>,
         now: Time,
     ) -> Result<(), CasConflict> {
+        if let (Some(id), Some(stream), Ok(answer)) = (streamed_list(purpose), stream, &answer) {
+            let (end, random) = (stream_end(answer), self.random(now));
+            let effects = self
+                .reader
+                .on_stream_end(id, StreamId(stream), end, &mut self.guard, now, random);
+            return self.apply_read(effects);
+        }
         match purpose {
             LeaderPurpose::Read(purpose) => {
                 let result = match answer {
                     Ok(answer) => self.reader.parse(purpose, &answer, &mut self.guard),
                     Err(reason) => Some(ReadResult::not_sent(purpose, reason)),
                 };
-                // If the VM traps from here on, no object is the cause.
-                self.guard.begin_work();
                 let random = self.random(now);
                 let effects = result.map(|result| self.reader.handle(result, now, random));
-                self.apply(effects.unwrap_or_default())
+                self.apply_read(effects.unwrap_or_default())
             }
             LeaderPurpose::AdapterResources(api) => match &mut self.discovery {
                 Some(discovery) => discovery.on_callout(api, answer, &self.guard),
@@ -209,6 +292,7 @@ impl LeaderTask {
                 Effect::SetListGauge(source, readable) => vm::stats().show_list(&source, readable),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::CountPoll(outcome) => vm::stats().count_poll(outcome),
+                Effect::CloseStream(StreamId(stream)) => callouts::queue_close(stream),
                 Effect::LogWarning(line) => log::warn(format_args!("{line}")),
                 Effect::LogInfo(line) => log::info(format_args!("{line}")),
             }
@@ -228,6 +312,10 @@ impl LeaderTask {
             headers: [callouts::accept_json()].into_iter().chain(if_none_match).collect(),
             body: None,
             timeout: api.timeout.saturating_add(request.duration),
+            stream: request.stream.map(|stream| StreamForm {
+                path: stream.path,
+                timeout: api.timeout.saturating_add(stream.watch_timeout),
+            }),
         });
     }
 
@@ -236,6 +324,14 @@ impl LeaderTask {
         self.results = self.results.wrapping_add(1);
         let hash = hash::of(&(now.unix_millis(), self.results));
         u32::try_from(hash >> 32).unwrap_or_default()
+    }
+}
+
+/// The list that a callout reads, if its response can be a stream.
+fn streamed_list(purpose: LeaderPurpose) -> Option<SourceId> {
+    match purpose {
+        LeaderPurpose::Read(ReadPurpose::List(id, _)) => Some(id),
+        _ => None,
     }
 }
 

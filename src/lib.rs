@@ -28,6 +28,7 @@ mod requests;
 mod root;
 mod shared_data;
 mod stats;
+mod upstream_streams;
 mod view;
 mod vm;
 

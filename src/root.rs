@@ -1,7 +1,7 @@
 //! A root context: it is configured once and ticks once a second. In each tick it takes part in the election, does the
 //! leader's work if it leads, and takes what the leader published.
 
-use crate::callouts::{self, Purpose};
+use crate::callouts::{self, LeaderPurpose, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::http::Handler;
 use crate::leader::LeaderTask;
@@ -77,17 +77,50 @@ impl RootContext {
         }
     }
 
-    /// Handles the answer to a callout, or why it could not be sent.
-    pub(crate) fn on_callout(&mut self, purpose: Purpose, answer: Result<CalloutAnswer, String>) {
-        let Some(active) = &mut self.active else { return };
+    /// Handles the answer to a callout, or why it could not be sent. `stream` is its upstream stream, if the filter reads it.
+    pub(crate) fn on_callout(&mut self, purpose: Purpose, stream: Option<u32>, answer: Result<CalloutAnswer, String>) {
         match purpose {
-            Purpose::Review(review) => active.handler.on_review(&review, answer),
-            Purpose::Leader(purpose) => {
-                let now = host::now();
-                active.work(now, |leader| leader.on_callout(purpose, answer, now));
-                active.refresh(now);
-                active.set_tick_period();
+            Purpose::Review(review) => {
+                if let Some(active) = &self.active {
+                    active.handler.on_review(&review, answer);
+                }
             }
+            Purpose::Leader(purpose) => {
+                self.on_leader_event(|leader, now| leader.on_callout(purpose, stream, answer, now));
+            }
+        }
+    }
+
+    /// A callout of the leader is under way. `stream` is its upstream stream, if the filter reads it.
+    pub(crate) fn on_sent(&mut self, purpose: LeaderPurpose, stream: Option<u32>) {
+        if let Some(stream) = stream {
+            self.on_leader_event(|leader, now| leader.on_stream_opened(purpose, stream, now));
+        }
+    }
+
+    /// A callout of the leader has taken too long. Nothing waits for its answer any more.
+    pub(crate) fn on_overdue(&mut self, purpose: Purpose) {
+        if let Purpose::Leader(purpose) = purpose {
+            self.on_leader_event(|leader, now| leader.on_overdue(purpose, now));
+        }
+    }
+
+    /// The response of an upstream stream begins, and is a success.
+    pub(crate) fn on_stream_accepted(&mut self, purpose: LeaderPurpose, stream: u32) {
+        self.on_leader_event(|leader, now| leader.on_stream_accepted(purpose, stream, now));
+    }
+
+    /// Handles the next part of the body of an upstream stream.
+    pub(crate) fn on_chunk(&mut self, purpose: LeaderPurpose, stream: u32, chunk: &[u8]) {
+        self.on_leader_event(|leader, now| leader.on_chunk(purpose, stream, chunk, now));
+    }
+
+    fn on_leader_event(&mut self, work: impl FnOnce(&mut LeaderTask, Time) -> Result<(), CasConflict>) {
+        if let Some(active) = &mut self.active {
+            let now = host::now();
+            active.work(now, |leader| work(leader, now));
+            active.refresh(now);
+            active.set_tick_period();
         }
     }
 }
@@ -115,8 +148,7 @@ struct ActiveRoot {
     /// The task of a term that is over. Its memory is released part by part.
     former_leader: Option<LeaderTask>,
     last_tick: Time,
-    /// Whether it ticks every [`BUSY_TICK`].
-    is_busy: bool,
+    tick_period: Duration,
 }
 
 impl ActiveRoot {
@@ -136,13 +168,13 @@ impl ActiveRoot {
             leader: None,
             former_leader: None,
             last_tick: Time::default(),
-            is_busy: false,
+            tick_period: TICK,
         }
     }
 
     fn tick(&mut self) {
         let now = host::now();
-        let is_busy_tick = self.is_busy && now >= self.last_tick && now.since(self.last_tick) < TICK;
+        let is_busy_tick = self.tick_period < TICK && now >= self.last_tick && now.since(self.last_tick) < TICK;
         if is_busy_tick {
             self.work(now, |leader| leader.advance(now));
             // Serve at once what was published.
@@ -176,12 +208,18 @@ impl ActiveRoot {
         stats.flush();
     }
 
-    /// Ticks more often while the leader has work left.
+    /// Ticks more often while the leader has work left, and in time for changes that it gathers.
     fn set_tick_period(&mut self) {
         let is_busy = self.former_leader.is_some() || self.leader.as_ref().is_some_and(LeaderTask::is_busy);
-        if is_busy != self.is_busy {
-            self.is_busy = is_busy;
-            host::tick_every(if is_busy { BUSY_TICK } else { TICK });
+        let due = self.leader.as_ref().and_then(LeaderTask::next_due);
+        let period = match due {
+            _ if is_busy => BUSY_TICK,
+            Some(due) => due.since(host::now()).clamp(BUSY_TICK, TICK),
+            None => TICK,
+        };
+        if period != self.tick_period {
+            self.tick_period = period;
+            host::tick_every(period);
         }
     }
 
@@ -242,7 +280,10 @@ impl ActiveRoot {
     fn work(&mut self, now: Time, work: impl FnOnce(&mut LeaderTask) -> Result<(), CasConflict>) {
         let Some(leader) = &mut self.leader else { return };
         let was_idle = leader.is_idle(now);
+        let begin = host::nanoseconds();
         let is_deposed = leader.guarded(work).is_err();
+        let cost = host::nanoseconds().saturating_sub(begin);
+        leader.note_cost(Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX)));
         if is_deposed {
             self.end_term();
         } else if leader.is_idle(now) != was_idle {

@@ -1,0 +1,154 @@
+//! The upstream streams of callouts. If this filter is also an upstream HTTP filter of the API server's cluster, Envoy passes
+//! every callout through it: it makes a stream context inside `proxy_http_call`, and gives it each part of the response as it
+//! arrives. So a watch can stay open and bring each change at once.
+//!
+//! Only a stream that begins while a callout is sent belongs to that callout. So a stream of another VM, or of other traffic
+//! to the cluster, is never taken for one.
+
+use crate::host;
+use std::cell::RefCell;
+
+thread_local! {
+    static SENDING: RefCell<Option<Sending>> = const { RefCell::new(None) };
+    static STREAMS: RefCell<Vec<UpstreamStream>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The header-only module sees no requests, so it cannot be the upstream filter.
+const COMPILED_OUT: bool = cfg!(feature = "header-only");
+
+/// The callout that is being sent.
+#[derive(Default)]
+struct Sending {
+    /// The path of its stream form. `None` if it has none.
+    path: Option<String>,
+    /// The context of its upstream stream.
+    context: Option<u32>,
+    /// Whether the upstream filter heard of the request.
+    was_seen: bool,
+}
+
+/// The upstream stream of a callout.
+struct UpstreamStream {
+    context: u32,
+    state: StreamState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StreamState {
+    /// The filter leaves it alone.
+    Ignored,
+    /// The filter has given the request its stream form, and waits for the response.
+    Requested,
+    /// The response is a success. The filter takes its body.
+    Open,
+}
+
+/// How a callout was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SentBy {
+    /// The filter heard nothing of it: it is no upstream filter of that cluster, or its streams belong to another VM.
+    Envoy,
+    /// The filter heard of it, and it has no stream form.
+    UpstreamFilter,
+    /// The filter gave it its stream form. This is the context of the stream.
+    Stream(u32),
+}
+
+/// Calls `send`, which sends a callout. `path` is that of its stream form.
+pub(crate) fn sending<T>(path: Option<String>, send: impl FnOnce() -> T) -> (T, SentBy) {
+    SENDING.set(Some(Sending {
+        path,
+        ..Sending::default()
+    }));
+    let result = send();
+    let sent = SENDING.take().unwrap_or_default();
+    let is_owned = |context: &u32| state(*context) == Some(StreamState::Requested);
+    let sent_by = match sent.context.filter(is_owned) {
+        Some(context) => SentBy::Stream(context),
+        None if sent.was_seen => SentBy::UpstreamFilter,
+        None => SentBy::Envoy,
+    };
+    (result, sent_by)
+}
+
+/// Notes a new stream context. Returns whether it belongs to a callout.
+pub(crate) fn on_create(context: u32) -> bool {
+    let is_ours = SENDING.with_borrow_mut(|sending| {
+        let sending = sending.as_mut()?;
+        sending.context = Some(context);
+        Some(())
+    });
+    if is_ours.is_some() {
+        STREAMS.with_borrow_mut(|streams| {
+            streams.push(UpstreamStream {
+                context,
+                state: StreamState::Ignored,
+            });
+        });
+    }
+    is_ours.is_some()
+}
+
+/// Handles the request headers of a stream. Returns whether it belongs to a callout.
+pub(crate) fn on_request_headers(context: u32) -> bool {
+    if COMPILED_OUT || state(context).is_none() {
+        return false;
+    }
+    let path = SENDING.with_borrow_mut(|sending| {
+        let sending = sending.as_mut().filter(|sending| sending.context == Some(context))?;
+        sending.was_seen = true;
+        sending.path.take()
+    });
+    if let Some(path) = path {
+        host::set_request_path(&path);
+        set_state(context, StreamState::Requested);
+    }
+    true
+}
+
+/// Handles the response headers of a stream. `None` if it does not belong to a callout; otherwise whether the filter takes its
+/// body. It takes only that of a success: the body of an error comes with the answer of the callout.
+pub(crate) fn on_response_headers(context: u32) -> Option<bool> {
+    let is_open = state(context)? == StreamState::Requested
+        && host::response_header(":status").as_deref() == Some(b"200");
+    let next = if is_open { StreamState::Open } else { StreamState::Ignored };
+    set_state(context, next);
+    Some(is_open)
+}
+
+/// Takes a part of the body away from Envoy, which collects nothing then. `None` if the filter leaves the stream alone.
+pub(crate) fn take_body(context: u32, size: usize) -> Option<Vec<u8>> {
+    (state(context)? == StreamState::Open).then(|| host::take_response_body(size))
+}
+
+/// Forgets a stream at its end. Returns whether it belonged to a callout.
+pub(crate) fn on_delete(context: u32) -> bool {
+    STREAMS.with_borrow_mut(|streams| {
+        let index = streams.iter().position(|stream| stream.context == context);
+        index.map(|index| streams.swap_remove(index)).is_some()
+    })
+}
+
+/// Ends a stream, and so its callout.
+pub(crate) fn close(context: u32) {
+    // Envoy tells of the end within the call.
+    set_state(context, StreamState::Ignored);
+    if host::set_effective_context(context) {
+        host::reset_response();
+    }
+}
+
+fn state(context: u32) -> Option<StreamState> {
+    STREAMS.with_borrow(|streams| {
+        let stream = streams.iter().find(|stream| stream.context == context)?;
+        Some(stream.state)
+    })
+}
+
+fn set_state(context: u32, state: StreamState) {
+    STREAMS.with_borrow_mut(|streams| {
+        if let Some(stream) = streams.iter_mut().find(|stream| stream.context == context) {
+            stream.state = state;
+        }
+    });
+}
