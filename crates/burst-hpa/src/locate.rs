@@ -5,13 +5,13 @@ use crate::node::{Key, Node, NodeValue, Span};
 impl Node {
     /// The span of a field's value, for a path such as `spec.metrics[0].type`; if the field is missing, the span of the nearest
     #[must_use]
-    pub fn place(&self, path: &str) -> Span {
+    pub fn value_span(&self, path: &str) -> Span {
         self.find(None, path).0
     }
 
     /// The span of a field's name, for a field that should not exist.
     #[must_use]
-    pub fn place_of_key(&self, path: &str) -> Span {
+    pub fn key_span(&self, path: &str) -> Span {
         let (span, key) = self.find(None, path);
         key.map_or(span, Key::span)
     }

@@ -54,8 +54,8 @@ impl ValueListMeta {
 
 /// A time in UTC, to the second. RFC 3339 has no years with more than four digits, so later times become the last one.
 fn rfc3339(time: Time) -> String {
-    const LAST: u64 = 253_402_300_799;
-    let seconds = Duration::from_secs(time.unix_seconds().min(LAST));
+    const LAST_SECOND: u64 = 253_402_300_799;
+    let seconds = Duration::from_secs(time.unix_seconds().min(LAST_SECOND));
     format_rfc3339_seconds(UNIX_EPOCH + seconds).to_string()
 }
 

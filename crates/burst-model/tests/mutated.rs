@@ -163,7 +163,7 @@ fn run(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize,
                         .flat_map(|section| snapshot.section(section).unwrap().rows())
                     {
                         assert!(
-                            ObjectName::is_valid(row.of) && ObjectName::is_valid(row.label),
+                            ObjectName::is_valid(row.name) && ObjectName::is_valid(row.label),
                             "{row:?}"
                         );
                         assert!(row.load.max > 0 && row.load.target <= row.load.max, "{row:?}");

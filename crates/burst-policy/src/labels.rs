@@ -69,7 +69,7 @@ impl LabelConstraints {
         }
     }
 
-    fn of(&self, key: &str) -> Option<&ValueSet> {
+    fn values(&self, key: &str) -> Option<&ValueSet> {
         self.0.get(key)
     }
 
@@ -94,7 +94,7 @@ impl LabelConstraints {
     #[must_use]
     pub fn is_subset_of(&self, wider: &Self) -> bool {
         let anything = ValueSet::default();
-        let is_subset = |(key, values): (&str, &ValueSet)| self.of(key).unwrap_or(&anything).is_subset_of(values);
+        let is_subset = |(key, values): (&str, &ValueSet)| self.values(key).unwrap_or(&anything).is_subset_of(values);
         self.contradiction().is_some() || wider.iter().all(is_subset)
     }
 }

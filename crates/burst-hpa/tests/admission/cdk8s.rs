@@ -62,8 +62,7 @@ fn down(min: i32) -> ScalingRules {
 }
 
 fn policies(policies: &[(&str, i32, i32)]) -> Json {
-    let written =
-        |(word, value, seconds): &(&str, i32, i32)| json!({"type": word, "value": value, "periodSeconds": seconds});
+    let written = |(policy_type, value, seconds): &(&str, i32, i32)| json!({"type": policy_type, "value": value, "periodSeconds": seconds});
     policies.iter().map(written).collect()
 }
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::oracle::{Answer, FieldError};
 
 /// How often each error should occur.
-const OFTEN: usize = 5;
+const WANTED_OCCURRENCES: usize = 5;
 
 /// One line of the file. The document is kept as it was written: duplicate keys and the spelling of numbers count.
 #[derive(Serialize, Deserialize)]
@@ -109,7 +109,7 @@ pub(crate) fn chosen(mut pool: Vec<Case>, most: usize) -> Vec<Case> {
         let kinds = kinds(&case.answer);
         let wanted = kinds
             .iter()
-            .any(|kind| seen.get(kind).is_none_or(|count| *count < OFTEN));
+            .any(|kind| seen.get(kind).is_none_or(|count| *count < WANTED_OCCURRENCES));
         if wanted {
             kinds.into_iter().for_each(|kind| *seen.entry(kind).or_insert(0) += 1);
         }

@@ -175,9 +175,9 @@ mod tests {
 
     impl Shared {
         /// One tick of an elector. Returns whether it holds the lease afterwards.
-        fn tick(&mut self, candidate: &mut Elector, standing: ElectorState) -> bool {
+        fn tick(&mut self, candidate: &mut Elector, state: ElectorState) -> bool {
             let (lease, cas) = (self.lease.clone(), self.cas);
-            self.write(candidate.observe(lease.as_ref(), EXPIRY_TICKS, standing), cas)
+            self.write(candidate.observe(lease.as_ref(), EXPIRY_TICKS, state), cas)
         }
 
         fn write(&mut self, step: Decision, cas: u32) -> bool {
@@ -287,11 +287,11 @@ mod tests {
             has_served: true,
             ..of_another()
         };
-        let back = Lease {
+        let returned = Lease {
             holder: None,
             ..of_another()
         };
-        for lease in [gives_way, back] {
+        for lease in [gives_way, returned] {
             let taken = Elector::new(VmId(2)).observe(Some(&lease), EXPIRY_TICKS, IDLE);
             assert!(matches!(taken, Decision::Hold(_)), "{taken:?}");
         }

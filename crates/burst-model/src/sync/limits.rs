@@ -179,22 +179,22 @@ mod tests {
         #[test]
         fn all_lists_fit_and_a_small_namespace_never_loses_objects_to_a_large_one(
             namespaces in proptest::collection::vec((1..60usize, 1_000..60_000usize), 1..12),
-            room in 100_000..4_000_000usize,
+            max_bytes in 100_000..4_000_000usize,
         ) {
-            let of = |(place, (count, size)): (usize, &(usize, usize))| {
-                let (namespace, size) = (format!("ns{place:02}"), *size);
+            let of = |(index, (count, size)): (usize, &(usize, usize))| {
+                let (namespace, size) = (format!("ns{index:02}"), *size);
                 (0..*count).map(move |n| policy(&namespace, n, size)).collect::<Vec<_>>()
             };
             let all: Vec<_> = namespaces.iter().enumerate().flat_map(of).collect();
             let mut objects = all.clone();
             let mut account = account(&objects);
-            let over = account.evict_over_limit(&mut objects, room);
+            let over = account.evict_over_limit(&mut objects, max_bytes);
             let (before, after) = (bytes_by_namespace(&all), bytes_by_namespace(&objects));
             prop_assert_eq!(objects.len() + over.len(), all.len());
             prop_assert_eq!(account.bytes(), after.values().sum::<usize>());
-            prop_assert!(account.bytes() <= room);
+            prop_assert!(account.bytes() <= max_bytes);
             for (namespace, bytes) in &before {
-                let is_small = *bytes <= room / (2 * before.len());
+                let is_small = *bytes <= max_bytes / (2 * before.len());
                 prop_assert!(!is_small || after.get(namespace) == Some(bytes), "{} of {:?}", namespace, before);
             }
         }

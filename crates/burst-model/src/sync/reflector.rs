@@ -201,13 +201,13 @@ impl Reflector {
         (self.requested_at, self.retry_at_once) = (now, false);
         let window = self.next_window();
         Some(match window {
-            Some((version, lasts)) => {
-                let path = self.source.watch_path(version, lasts.as_secs());
+            Some((version, timeout)) => {
+                let path = self.source.watch_path(version, timeout.as_secs());
                 self.state = ReflectorState::Watching { started_at: now };
                 ApiRequest {
                     verb: Verb::Watch,
                     path,
-                    watch_timeout: lasts,
+                    watch_timeout: timeout,
                 }
             }
             None => {
@@ -229,12 +229,12 @@ impl Reflector {
 
     fn next_window(&self) -> Option<(&str, Duration)> {
         let window = self.schedule.window.filter(|_| self.lists_before_watch == 0)?;
-        let lasts = match self.stagger {
+        let timeout = match self.stagger {
             _ if self.is_catching_up() => MIN_WINDOW,
             Some(chance) => staggered_window(window, chance),
             None => window,
         };
-        Some((self.resource_version()?, lasts))
+        Some((self.resource_version()?, timeout))
     }
 
     /// Returns whether the next watch only brings what happened until now.

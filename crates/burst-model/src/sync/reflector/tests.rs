@@ -217,21 +217,21 @@ fn a_watch_that_was_cut_off_is_repeated_from_the_same_version() {
 #[test]
 fn the_first_watch_after_a_list_or_a_failure_has_a_random_length() {
     for (chance, seconds) in [(0, 30), (u32::MAX / 2, 17), (u32::MAX, 3)] {
-        let lasts = |list: &mut Reflector, now| list.next_request(now).unwrap().watch_timeout.as_secs();
+        let timeout = |list: &mut Reflector, now| list.next_request(now).unwrap().watch_timeout.as_secs();
         let mut list = list(Some(Duration::from_secs(30)));
         list.next_request(T0);
         list.handle_response(page(None), T0, chance);
-        assert_eq!(lasts(&mut list, T0), seconds, "after a list");
+        assert_eq!(timeout(&mut list, T0), seconds, "after a list");
         list.handle_response(batch(None), later(30), chance);
-        assert_eq!(lasts(&mut list, later(30)), 30);
+        assert_eq!(timeout(&mut list, later(30)), 30);
         list.handle_response(Err(Failure::Disconnected), later(40), chance);
         assert_eq!(
-            lasts(&mut list, later(41)),
+            timeout(&mut list, later(41)),
             1,
             "a short watch fetches the changes that were missed"
         );
         list.handle_response(batch(None), later(42), chance);
-        assert_eq!(lasts(&mut list, later(42)), seconds, "after a failure");
+        assert_eq!(timeout(&mut list, later(42)), seconds, "after a failure");
     }
 }
 
@@ -361,8 +361,8 @@ fn long_watches_that_fail_are_counted_even_if_short_ones_succeed_in_between() {
     let (mut now, mut failed) = (T0, 0);
     while list.lists_before_watch == 0 {
         now = now.after(Duration::from_secs(60));
-        let lasts = list.next_request(now).unwrap().watch_timeout;
-        let is_long = lasts > MIN_WINDOW;
+        let timeout = list.next_request(now).unwrap().watch_timeout;
+        let is_long = timeout > MIN_WINDOW;
         failed += u32::from(is_long);
         list.handle_response(
             if is_long {
