@@ -1,4 +1,4 @@
-//! Whatever comes in, an answer comes out.
+//! Arbitrary input never causes a panic.
 
 use burst_hpa::{Node, NodeValue, Objects, Options, admit, defaulted, lint_among, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;

@@ -32,7 +32,7 @@ fn confirmed(at: Time) -> Confirmed {
     }
 }
 
-/// What a proxy answers from.
+/// The data that a proxy answers from.
 struct TestServer {
     config: Config,
     cache: ServingCache,

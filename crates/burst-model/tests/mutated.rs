@@ -125,7 +125,7 @@ fn rounds() -> impl Strategy<Value = Vec<Round>> {
     proptest::collection::vec((proptest::collection::vec(of_a_list, 0..4), jump), 1..6)
 }
 
-/// What a leader published and logged.
+/// The snapshots and log lines of a leader.
 #[derive(Default)]
 struct Served {
     content: Option<u64>,

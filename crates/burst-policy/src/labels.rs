@@ -12,7 +12,7 @@ use burst_labels::Selector;
 use burst_labels::selector::Operator;
 use std::collections::BTreeMap;
 
-/// What a selector selects: the allowed values for each key that it names. All other keys may have any value.
+/// The constraints of a selector: the allowed values for each key that it names. All other keys may have any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelConstraints(BTreeMap<Box<str>, ValueSet>);
 

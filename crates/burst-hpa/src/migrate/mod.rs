@@ -19,7 +19,7 @@ use crate::node::{Node, NodeValue};
 pub struct Migration {
     /// `autoscaling/v2`.
     pub document: Node,
-    /// What could not be migrated.
+    /// The parts that could not be migrated.
     pub notes: Vec<Note>,
 }
 

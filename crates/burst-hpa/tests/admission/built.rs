@@ -1,4 +1,4 @@
-//! What the builder writes: the seed's examples, and anything else its types allow.
+//! Objects that the builder writes: the seed's examples, and random ones of all of its types.
 
 use std::time::Duration;
 

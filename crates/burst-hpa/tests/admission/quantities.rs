@@ -92,7 +92,7 @@ fn choose<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.usize(0..from.len())]
 }
 
-// No exponent near 2³¹: Go writes the zeros out and does not come back.
+// No exponent near 2³¹: Go writes all zeros, which takes minutes.
 const SUFFIXES: &[&str] = &[
     "",
     "",

@@ -1,4 +1,4 @@
-//! Every lint finds what it is for, on an HPA that kube-apiserver accepts, and nothing else.
+//! Every lint finds its problem, and nothing else, in HPAs that kube-apiserver accepts.
 
 mod cluster;
 mod fixtures;
@@ -391,7 +391,7 @@ fn findings_of_an_hpa_among_other_objects() {
 
 #[test]
 fn every_lint_has_a_test_here() {
-    // Read from the file, so that a new lint cannot go without.
+    // The test reads its own source, so a new lint without a test fails here.
     let this = [include_str!("main.rs"), include_str!("predictions.rs")].concat();
     let untried: Vec<_> = Lint::ALL
         .iter()

@@ -222,7 +222,7 @@ fn percentage_policies_never_scale_up_from_zero() {
     for (select, policies, stuck) in table {
         let policy = |&(kind, value)| json!({"type": kind, "value": value, "periodSeconds": 60});
         let policies: Vec<_> = policies.iter().map(policy).collect();
-        // None at all is left to the default.
+        // Without policies, the defaults apply.
         let policies = (!policies.is_empty()).then_some(policies);
         let rules = json!({"scaleUp": {"selectPolicy": select, "policies": policies}});
         let queue = external(&json!({"type": "AverageValue", "averageValue": "10"}), &Value::Null);

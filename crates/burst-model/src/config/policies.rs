@@ -1,4 +1,4 @@
-//! `metrics_apis.policies`: who may read which external metric.
+//! `metrics_apis.policies`: which user may read which external metric.
 
 use super::value::invalid;
 use super::{ConfigError, PoliciesConfig, raw};

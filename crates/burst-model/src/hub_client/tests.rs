@@ -34,7 +34,7 @@ fn row(name: &str, current: u32) -> Row {
     }
 }
 
-/// What a hub says at `now`, which read the cluster at `read`, with `shop/web` at so many replicas.
+/// The response at `now` of a hub that read the cluster at `read`, with this many replicas of `shop/web`.
 fn services(current: u32, read: Time, now: Time) -> Result<HubPayload, Failure> {
     let rows = vec![row("shop/web", current)];
     Ok(HubPayload::Services {
@@ -51,7 +51,7 @@ fn unchanged(read: Time, now: Time) -> Result<HubPayload, Failure> {
     Ok(HubPayload::Unchanged(Confirmation::new(read, now)))
 }
 
-/// What a request led to.
+/// The effects of a request.
 #[derive(Debug, Default)]
 struct Round {
     requests: Vec<HubRequest>,

@@ -1,4 +1,4 @@
-//! Reads a snapshot in index. [`Snapshot::open`] checks the length and the positions of the sections; a row is checked
+//! Reads a snapshot in place. [`Snapshot::open`] checks the length and the positions of the sections; a row is checked
 //! when it is read. Every worker opens every snapshot between two requests, and checking all rows of a large cluster would
 //! delay requests. A look-up is a binary search.
 

@@ -42,17 +42,17 @@ pub struct ElectorState {
     pub has_served: bool,
     /// It has nothing under way.
     pub is_idle: bool,
-    /// It may lead: not if the configuration makes it a reader, nor while it is drained.
+    /// It may lead. A VM may not if its configuration makes it a reader, or while it is drained.
     pub is_eligible: bool,
 }
 
-/// What a VM does after it observed the lease.
+/// The decision of a VM after it observed the lease.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Write this lease to hold it, with the CAS number that was read with the observed lease. If that fails, another VM
     /// was faster.
     Hold(Lease),
-    /// The same, for an expired lease: its holder may have died of what it was doing.
+    /// The same, for an expired lease. Its holder may have crashed on an object that it parsed.
     Succeed(Lease),
     /// Write this lease to release it.
     Release(Lease),
@@ -95,7 +95,7 @@ impl Elector {
             Some(lease) if holds && !state.is_eligible => Decision::Release(self.released(lease)),
             Some(lease) if holds => Decision::Hold(self.claim(lease, state)),
             Some(lease) if !self.may_take(lease, expiry_ticks, state) => Decision::Wait,
-            // A holder that gives way may be parsing right now. It has not died of that.
+            // A holder that gives way may be parsing right now. It has not crashed.
             Some(lease) if lease.holder.is_some() && self.unchanged_ticks >= expiry_ticks => {
                 Decision::Succeed(self.claim(lease, state))
             }

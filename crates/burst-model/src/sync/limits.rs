@@ -4,16 +4,16 @@
 use crate::kube::Object;
 use std::rc::Rc;
 
-/// The most bytes of one namespace in one list. Kubernetes supports 5,000 Services and 2,000 Deployments in a namespace;
+/// The largest size of a namespace in one list, in bytes. Kubernetes supports 5,000 Services and 2,000 Deployments in a namespace;
 /// this is some 20,000 Services, or 8,000 Deployments with ten labels each.
 /// <https://github.com/kubernetes/community/blob/master/sig-scalability/configs-and-limits/thresholds.md>
 pub const MAX_NAMESPACE_BYTES: usize = 16 << 20;
 
-/// The most bytes of one list.
+/// The largest size of one list, in bytes.
 pub const MAX_LIST_BYTES: usize = 64 << 20;
 
-/// The most bytes of all lists. While all lists are read again the objects are in memory twice, and a checkpoint takes as
-/// much again. Together that is less than the 1 GiB at which Envoy ends a VM.
+/// The largest size of all lists, in bytes. While all lists are read again the objects are in memory twice, and a
+/// checkpoint takes as much again. Together that is less than the 1 GiB at which Envoy ends a VM.
 pub const MAX_TOTAL_BYTES: usize = 128 << 20;
 
 /// The namespaces of a list are checked again when the list has grown by this much.
@@ -23,7 +23,7 @@ const RECHECK_GROWTH: usize = MAX_NAMESPACE_BYTES / 16;
 #[derive(Debug)]
 pub struct ByteAccount {
     bytes: usize,
-    /// The most bytes of one namespace.
+    /// The largest size of one namespace, in bytes.
     namespace_limit: usize,
     /// Up to this many bytes no namespace can exceed its limit, or not by much.
     next_check: usize,

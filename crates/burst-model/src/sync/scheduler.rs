@@ -131,7 +131,7 @@ fn is_sign_of_life(event: &ReflectorEvent) -> bool {
     }
 }
 
-/// How many more requests may be under way.
+/// How many more requests may be in flight.
 fn free(max: usize, reflectors: &[&mut Reflector], is_in_flight: fn(&Reflector) -> bool) -> usize {
     let in_flight = reflectors.iter().filter(|reflector| is_in_flight(reflector)).count();
     max.saturating_sub(in_flight)

@@ -31,7 +31,7 @@ pub(super) enum IstioCluster<'a> {
 }
 
 impl<'a> IstioCluster<'a> {
-    /// Parses `direction|port|subset|host`. Names that are also an SNI (`AUTO_PASSTHROUGH`) have `_.` in index of `|`.
+    /// Parses `direction|port|subset|host`. Names that are also an SNI (`AUTO_PASSTHROUGH`) have `_.` in place of `|`.
     pub(super) fn parse(name: &'a str) -> Option<Self> {
         let separator = if name.contains('|') { "|" } else { "_." };
         let mut parts = name.splitn(4, separator);

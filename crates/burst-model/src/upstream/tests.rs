@@ -1,9 +1,9 @@
-//! The table of names: what proxies call their clusters, and what each stands for.
+//! The names that proxies give to their clusters, and the Service of each.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A proxy's answers.
+/// The hints of a proxy.
 #[derive(Default)]
 struct Hints {
     services: Vec<IstioService>,

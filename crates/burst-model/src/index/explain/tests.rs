@@ -3,7 +3,7 @@ use super::*;
 
 const EIGHTY: Percent = Percent::new(80).unwrap();
 
-/// What is explained of a small cluster: a line for each thing.
+/// The explanation of a small cluster, with a line for each finding.
 fn explained(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
     let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));

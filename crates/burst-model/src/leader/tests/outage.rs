@@ -1,4 +1,5 @@
-//! After an outage the snapshot is either stale or complete, in whatever order the lists recover. It is complete soon.
+//! After an outage the snapshot is either stale or complete, for any order in which the lists recover. It is complete
+//! soon.
 
 use super::*;
 use proptest::prelude::*;

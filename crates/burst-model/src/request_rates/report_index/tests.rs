@@ -11,7 +11,7 @@ fn at(seconds: u64) -> Time {
     Time::from_unix_millis(1_000_000 + seconds * 1000)
 }
 
-/// Whatever was done, it stays within its limits, and no slot has two reports.
+/// Checks that the number of reports is within its limit, and that no slot has two reports.
 fn assert_slots_are_distinct(index: &ReportIndex) {
     assert!(index.0.len() <= MAX_REPORTS, "{} reports", index.0.len());
     let slots: BTreeSet<_> = index.0.iter().map(|stored| stored.slot).collect();
@@ -19,7 +19,7 @@ fn assert_slots_are_distinct(index: &ReportIndex) {
     assert!(slots.iter().all(|slot| *slot < MAX_REPORTS));
 }
 
-/// … and no proxy has two.
+/// Checks also that the bytes are within their limit, and that no proxy has two reports.
 fn assert_within_limits(index: &ReportIndex) {
     assert_slots_are_distinct(index);
     assert!(index.bytes() <= MAX_BYTES, "{} bytes", index.bytes());

@@ -1,16 +1,16 @@
-//! Ways to write a path or a host so that a lock and the filter might read different things: none of them gets what the
-//! plain path would not get.
+//! Paths and hosts that an AuthorizationPolicy and the filter might read differently. None of them gets data that the
+//! policy locks.
 
 use super::*;
 
-/// What becomes of a path that begins so, whatever stands behind it.
+/// How a path with a prefix is answered.
 #[derive(Clone, Copy, Debug)]
 enum PrefixForm {
-    /// It is the prefix.
+    /// The configured prefix: the rest of the path decides.
     Exact,
-    /// It is the prefix, with something behind it that nothing is below.
+    /// The configured prefix with an unknown path below it: an error.
     NothingBelow,
-    /// It is the upstream's.
+    /// Another path: it continues to the upstream.
     Upstream,
 }
 
@@ -37,7 +37,8 @@ const PREFIXES: [(&str, PrefixForm); 18] = [
     ("http://localhost/burstmetrics", Upstream),
 ];
 
-/// With the status behind the plain prefix: 200 is an answer with data, and 204 one of a name that nothing has.
+/// With the status of the path with the configured prefix. 200 is an answer with data, 204 is that of an unknown name, and
+/// 0 means that the path continues to the upstream.
 const SUFFIXES: [(&str, u16); 18] = [
     ("/services", 200),
     ("/services/", 200),
@@ -59,7 +60,7 @@ const SUFFIXES: [(&str, u16); 18] = [
     ("/services/%c1%9c/web", 400),
 ];
 
-/// What `istio/lock/policy.yaml` locks.
+/// Returns whether `istio/lock/policy.yaml` locks a path.
 fn is_locked(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap();
     path == "/burstmetrics" || path.starts_with("/burstmetrics/")
@@ -81,7 +82,7 @@ fn each_path_is_answered_as_it_is_written_or_continues_to_the_upstream() {
                 Upstream => assert_eq!(answered, None, "{path}"),
             }
             let has_data = matches!(answered, Some(200 | 204 | 304));
-            assert!(!has_data || is_locked(&path), "{path} goes by the lock");
+            assert!(!has_data || is_locked(&path), "{path} has data and the policy does not lock it");
             seen += 1;
         }
     }
@@ -122,7 +123,7 @@ fn only_configured_hosts_are_answered() {
 }
 
 proptest! {
-    /// Of any bytes, those that a lock on the prefix does not cover learn nothing.
+    /// Checks arbitrary paths.
     #[test]
     fn a_path_that_the_policy_does_not_lock_is_not_answered(path in "[/.%;?#\\\\a-z0-9]{0,12}(burstmetrics)?[/.%;?#\\\\2fF]{0,4}(services)?[/.%;?#a-z]{0,6}") {
         let config = config("");
