@@ -2,7 +2,7 @@
 //! excluded and costs no other entry. The memory for excluded entries is limited.
 
 use crate::index::Row;
-use crate::kube::page::{InvalidItem, MAX_NAME_BYTES, QUARANTINED_REASON};
+use crate::kube::item::{InvalidItem, MAX_NAME_BYTES, QUARANTINED_REASON};
 use crate::kube::{Failure, ParseDecision, ParseGuard};
 use crate::name::ObjectName;
 use crate::order;

@@ -1,7 +1,7 @@
 //! The objects of a list that are excluded: the invalid ones, and those that exceed a limit.
 
 use super::limits::ByteAccount;
-use crate::kube::page::InvalidItem;
+use crate::kube::item::InvalidItem;
 use crate::kube::{Object, Resource};
 use std::rc::Rc;
 

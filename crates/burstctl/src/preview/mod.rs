@@ -9,7 +9,7 @@ use std::io;
 
 use burst_model::config::{Config, Content};
 use burst_model::index::{Explanation, LoadFinding, NoLoadReason, UnmatchedHpa, explain};
-use burst_model::kube::page::InvalidItem;
+use burst_model::kube::item::InvalidItem;
 use burst_model::name::{Name, ObjectName};
 use burst_model::serve::{Absence, ServingCache};
 use burst_model::snapshot::InvalidSnapshot;
