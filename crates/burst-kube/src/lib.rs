@@ -17,9 +17,14 @@
     )
 )]
 
+pub mod body;
+mod event_reader;
 pub mod failure;
+pub mod item;
 pub mod json;
 pub mod label_text;
+mod large_value;
+mod list_reader;
 pub mod name;
 pub mod object;
 pub mod outcome;
@@ -27,12 +32,15 @@ pub mod page;
 pub mod resource;
 pub mod response;
 pub mod size;
+mod value_scanner;
 pub mod watch;
 
+pub use body::{BodyEnd, BodyItem, BodyReader};
 pub use failure::{ApiResponse, Failure};
+pub use item::{InvalidItem, ListedItem, ParseDecision, ParseGuard};
 pub use object::{Hpa, Object, PolicyObject, ScaleTarget, Service, Workload};
 pub use outcome::PollOutcome;
-pub use page::{ListPage, ParseDecision, ParseGuard};
-pub use resource::{ObjectKind, Resource, Source, Verb};
+pub use page::ListPage;
+pub use resource::{ObjectKind, Resource, Source, StreamStart, Verb};
 pub use response::Payload;
 pub use watch::{Change, WatchBatch};

@@ -1,13 +1,11 @@
-//! Parses a page of a LIST. The page is split into its items first, so a malformed object costs only that object.
+//! Parses a page of a LIST.
 
 use crate::failure::Failure;
-use crate::json;
+use crate::item::{InvalidItem, ListedItem, ParseGuard};
+use crate::list_reader::{ListMetadata, ListReader};
 use crate::object::Object;
 use crate::resource::Source;
-use burst_printable::{LONGEST_QUOTE, printable};
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::borrow::Cow;
+use crate::value_scanner::Progress;
 
 /// One page of a list.
 #[derive(Debug, Default)]
@@ -24,158 +22,38 @@ pub struct ListPage {
     pub resource_version: String,
 }
 
-/// An item that is not a valid object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidItem {
-    /// `namespace/name`, if it is known.
-    pub name: String,
-    /// Why it is invalid.
-    pub reason: String,
-}
-
-/// The longest name of an invalid item, in bytes. It must hold any valid `namespace/name`, because the store finds an
-/// object that became invalid by its name.
-pub const MAX_NAME_BYTES: usize = 600;
-
-/// The largest number of invalid items in a page; no larger page is requested. If the response is not a list of
-/// objects, every two bytes may be an item, and an item takes a hundred times as much memory.
-const MAX_INVALID_ITEMS: usize = 10_000;
-
-/// What to do with an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParseDecision {
-    /// Parse it.
-    Parse,
-    /// Do not parse it, and keep the last version of the object.
-    Retain,
-    /// Do not parse it, and exclude the object.
-    Exclude,
-}
-
-/// Decides whether to parse each item. A VM cannot catch a trap. A guard that records, outside of the VM, which item
-/// the VM parses can prevent other VMs from trapping on the same bytes.
-pub trait ParseGuard {
-    /// Called with the JSON of each item before it is parsed.
-    fn begin(&mut self, item: &str) -> ParseDecision;
-}
-
-/// Parses every item.
-impl ParseGuard for () {
-    fn begin(&mut self, _: &str) -> ParseDecision {
-        ParseDecision::Parse
-    }
-}
-
-#[derive(Deserialize)]
-struct RawList<'a> {
-    #[serde(borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    metadata: RawListMeta<'a>,
-    // Absent if the object is not a list. Null if it is a nil slice in Go.
-    #[serde(borrow, default)]
-    items: Option<Vec<&'a RawValue>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct RawListMeta<'a> {
-    #[serde(borrow)]
-    resource_version: Cow<'a, str>,
-    #[serde(borrow)]
-    r#continue: Cow<'a, str>,
-}
-
 /// Parses the body of a successful LIST.
 ///
 /// # Errors
 /// Returns a failure if the body is not JSON, or not a list of that kind.
 pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result<ListPage, Failure> {
-    let list: RawList<'_> = json::read(body).map_err(Failure::malformed)?;
-    let expected = format!("{}List", source.resource.kind);
-    if list.kind != expected {
-        return Err(Failure::WrongKind {
-            found: list.kind.chars().take(64).collect(),
-            expected,
-        });
-    }
-    let mut page = ListPage {
-        resource_version: list.metadata.resource_version.into_owned(),
-        continue_token: Some(list.metadata.r#continue.into_owned()).filter(|cursor| !cursor.is_empty()),
-        ..ListPage::default()
-    };
-    for item in list.items.unwrap_or_default() {
-        let json = item.get();
-        match parse_item(source, json, guard) {
-            Ok(object) => page.objects.push(object),
-            Err(SkippedItem::Retained) => page.retained.push(item_name(json)),
-            Err(SkippedItem::Invalid(reason)) => page.invalid.push(InvalidItem {
-                name: item_name(json),
-                reason,
-            }),
-        }
-        if page.invalid.len() > MAX_INVALID_ITEMS {
-            return Err(Failure::Malformed(format!(
-                "more than {MAX_INVALID_ITEMS} of its items are invalid"
-            )));
+    let mut page = ListPage::default();
+    let mut reader = ListReader::default();
+    let mut rest = body;
+    loop {
+        let Progress { consumed, item } = reader.next(rest, source, guard)?;
+        rest = rest.get(consumed..).unwrap_or_default();
+        match item {
+            Some(ListedItem::Object(object)) => page.objects.push(object),
+            Some(ListedItem::Invalid(invalid)) => page.invalid.push(invalid),
+            Some(ListedItem::Retained(name)) => page.retained.push(name),
+            None => break,
         }
     }
+    let ListMetadata {
+        resource_version,
+        r#continue,
+    } = reader.finish(source)?;
+    page.resource_version = resource_version;
+    page.continue_token = Some(r#continue).filter(|token| !token.is_empty());
     Ok(page)
-}
-
-/// Why an item is not an object.
-pub(super) enum SkippedItem {
-    /// It was not parsed this time.
-    Retained,
-    /// It is excluded for this reason.
-    Invalid(String),
-}
-
-/// Parses one object.
-pub(super) fn parse_item(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Result<Object, SkippedItem> {
-    match guard.begin(json) {
-        ParseDecision::Parse => {}
-        ParseDecision::Retain => return Err(SkippedItem::Retained),
-        ParseDecision::Exclude => return Err(SkippedItem::Invalid(QUARANTINED_REASON.to_owned())),
-    }
-    let object = Object::parse(source.kind, json, source.keep_labels);
-    let object = object.map_err(|error| SkippedItem::Invalid(printable(error, LONGEST_QUOTE)))?;
-    let (size, max_bytes) = (object.size(), object.size_limit());
-    match size > max_bytes {
-        true => Err(SkippedItem::Invalid(format!(
-            "it would take {size} bytes of memory, more than the limit of {max_bytes}"
-        ))),
-        false => Ok(object),
-    }
-}
-
-/// The reason why an item that must not be parsed is excluded.
-pub const QUARANTINED_REASON: &str = "a proxy thread died while it parsed these bytes";
-
-/// Returns the name of an invalid item, or a placeholder if it has none.
-pub(super) fn item_name(json: &str) -> String {
-    #[derive(Deserialize)]
-    struct PartialObject {
-        metadata: PartialMetadata,
-    }
-    #[derive(Deserialize)]
-    struct PartialMetadata {
-        #[serde(default)]
-        name: String,
-        #[serde(default)]
-        namespace: String,
-    }
-    match json::read::<PartialObject>(json.as_bytes()) {
-        Ok(PartialObject {
-            metadata: PartialMetadata { name, namespace },
-        }) => printable(format_args!("{namespace}/{name}"), MAX_NAME_BYTES),
-        Err(_) => "an object without a name".to_owned(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::item::ParseDecision;
+    use crate::list_reader::MAX_INVALID_ITEMS;
     use crate::resource::{ObjectKind, Resource};
     use proptest::prelude::*;
 

@@ -125,6 +125,15 @@ impl fmt::Display for Verb {
     }
 }
 
+/// Where a stream of changes begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamStart<'a> {
+    /// With an event of type ADDED for each object that there is, and then a bookmark that ends the initial events.
+    WatchList,
+    /// After this resource version.
+    From(&'a str),
+}
+
 /// One list: the objects of a resource in one namespace or in all of them, narrowed by selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
@@ -179,6 +188,23 @@ impl Source {
     pub fn watch_path(&self, resource_version: &str, timeout_seconds: u64) -> String {
         let collection = self.collection();
         let mut path = format!("{collection}?watch=1&allowWatchBookmarks=true&timeoutSeconds={timeout_seconds}");
+        self.push_query(&mut path, ("resourceVersion", Some(resource_version)));
+        path
+    }
+
+    /// Returns the path and query of a watch that is read as it arrives. The server ends it after `timeout_seconds`.
+    /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists>
+    #[must_use]
+    pub fn stream_path(&self, from: StreamStart<'_>, timeout_seconds: u64) -> String {
+        let resource_version = match from {
+            StreamStart::From(resource_version) => return self.watch_path(resource_version, timeout_seconds),
+            StreamStart::WatchList => "",
+        };
+        let collection = self.collection();
+        let mut path = format!(
+            "{collection}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan\
+             &timeoutSeconds={timeout_seconds}"
+        );
         self.push_query(&mut path, ("resourceVersion", Some(resource_version)));
         path
     }
@@ -248,6 +274,22 @@ mod tests {
             shop.watch_path("71", 5),
             "/apis/apps/v1/namespaces/shop/deployments?watch=1&allowWatchBookmarks=true&timeoutSeconds=5\
              &labelSelector=app%20in%20%28a%2Cb%29&fieldSelector=metadata.name%21%3Dx&resourceVersion=71"
+        );
+        assert_eq!(
+            shop.stream_path(StreamStart::From("71"), 480),
+            "/apis/apps/v1/namespaces/shop/deployments?watch=1&allowWatchBookmarks=true&timeoutSeconds=480\
+             &labelSelector=app%20in%20%28a%2Cb%29&fieldSelector=metadata.name%21%3Dx&resourceVersion=71"
+        );
+        assert_eq!(
+            shop.stream_path(StreamStart::WatchList, 480),
+            "/apis/apps/v1/namespaces/shop/deployments?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
+             &resourceVersionMatch=NotOlderThan&timeoutSeconds=480&labelSelector=app%20in%20%28a%2Cb%29\
+             &fieldSelector=metadata.name%21%3Dx&resourceVersion="
+        );
+        assert_eq!(
+            source(Resource::services()).stream_path(StreamStart::WatchList, 300),
+            "/api/v1/services?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
+             &resourceVersionMatch=NotOlderThan&timeoutSeconds=300&resourceVersion="
         );
     }
 

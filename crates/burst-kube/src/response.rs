@@ -3,7 +3,8 @@
 //! API server.
 
 pub use crate::failure::{ApiResponse, Failure, failure_from_status};
-use crate::page::{self, ListPage, ParseGuard};
+use crate::item::ParseGuard;
+use crate::page::{self, ListPage};
 use crate::resource::{Source, Verb};
 use crate::watch::{self, WatchBatch};
 

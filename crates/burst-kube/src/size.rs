@@ -11,6 +11,10 @@ pub const MAX_OBJECT_BYTES: usize = 128 << 10;
 /// The limit for a policy: a `spec` of 256 KiB, which is stored several times.
 pub const MAX_POLICY_BYTES: usize = 1 << 20;
 
+/// The limit for the JSON of an object, and for an event of a watch. A larger one is excluded without keeping its bytes.
+/// kube-apiserver accepts no request of more than 3 MiB, and etcd stores at most 1.5 MiB of an object by default.
+pub const MAX_ITEM_BYTES: usize = 4 << 20;
+
 /// The size of an object without its strings, in bytes.
 const OBJECT_OVERHEAD: usize = 512;
 

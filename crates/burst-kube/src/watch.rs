@@ -1,18 +1,14 @@
-//! Parses the response to a watch, which has a line of JSON for each event. A callout delivers only a complete
-//! response, so the request limits the watch to some seconds.
+//! Parses the response to a watch that ended: a callout delivers only a complete response, so the request limits the watch
+//! to some seconds.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes>
 
-use crate::failure::{self, Failure};
-use crate::json;
-use crate::name::ObjectName;
-use crate::object::Object;
-use crate::page::{InvalidItem, ParseGuard, SkippedItem, item_name, parse_item};
+pub use crate::event_reader::Change;
+use crate::event_reader::{EventReader, EventType};
+use crate::failure::Failure;
+use crate::item::ParseGuard;
 use crate::resource::Source;
-use burst_printable::printable;
+use crate::value_scanner::Progress;
 use foldhash::fast::RandomState;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// The changes from a watch.
@@ -24,62 +20,6 @@ pub struct WatchBatch {
     pub resource_version: Option<String>,
 }
 
-/// A change of an object.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Change {
-    /// An object was added or changed.
-    Apply(Object),
-    /// An object was added or changed, and is invalid.
-    Invalid(InvalidItem),
-    /// An object was added or changed, and was not parsed. Keep its last version.
-    Retained(String),
-    /// An object was deleted, or the selector no longer matches it.
-    Delete(ObjectName),
-}
-
-/// An event, with only the metadata of its object.
-#[derive(Deserialize)]
-struct RawEvent<'a> {
-    #[serde(borrow)]
-    r#type: Cow<'a, str>,
-    #[serde(borrow)]
-    object: VersionedObject<'a>,
-}
-
-#[derive(Deserialize)]
-struct VersionedObject<'a> {
-    #[serde(borrow, default)]
-    metadata: VersionMeta<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct VersionMeta<'a> {
-    /// Absent only in an ERROR event.
-    #[serde(borrow, default)]
-    resource_version: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    namespace: Cow<'a, str>,
-}
-
-/// The type of an event.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum EventType {
-    Apply,
-    Delete,
-    /// Only the resource version is new.
-    Bookmark,
-}
-
-/// The object of an event.
-#[derive(Deserialize)]
-struct EventObject<'a> {
-    #[serde(borrow)]
-    object: &'a RawValue,
-}
-
 /// Parses the body of a successful watch. A last line without a line break was cut off and is ignored. The resource
 /// version is that of the line before it, so the next watch returns the event again.
 ///
@@ -88,87 +28,38 @@ struct EventObject<'a> {
 /// request returns the events again. A body without a complete line is a failure too, because a watch of a server that
 /// always sends such a body makes no progress.
 pub fn parse(source: &Source, body: &[u8], guard: &mut dyn ParseGuard) -> Result<WatchBatch, Failure> {
-    let mut batch = WatchBatch::default();
-    let whole = match body.iter().rposition(|byte| *byte == b'\n') {
-        Some(end) => body.get(..end).unwrap_or_default(),
-        None if body.trim_ascii().is_empty() => body,
-        None => return Err(Failure::Disconnected),
-    };
-    let lines = whole.split(|byte| *byte == b'\n');
+    let mut reader = EventReader::default();
     let mut events = Vec::new();
-    for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
-        let RawEvent { r#type, object } = json::read(line).map_err(Failure::malformed)?;
-        if r#type == "ERROR" {
-            return Err(error_event(event_object(line)?));
-        }
-        let metadata = object.metadata;
-        if metadata.resource_version.is_none() {
-            return Err(Failure::Malformed("an event without `resourceVersion`".into()));
-        }
-        let event_type = match &*r#type {
-            "ADDED" | "MODIFIED" => EventType::Apply,
-            "DELETED" => EventType::Delete,
-            "BOOKMARK" => EventType::Bookmark,
-            other => {
-                let unknown = format!("an event of type {}", printable(other, 30));
-                return Err(Failure::Malformed(unknown));
-            }
-        };
-        events.push((event_type, metadata, line));
+    let mut rest = body;
+    loop {
+        let Progress { consumed, item } = reader.next(rest)?;
+        rest = rest.get(consumed..).unwrap_or_default();
+        let Some(event) = item else { break };
+        events.push(event);
     }
-    let version = events
-        .last()
-        .and_then(|(_, metadata, _)| metadata.resource_version.as_deref());
-    batch.resource_version = version.map(ToOwned::to_owned);
+    reader.finish(rest)?;
+    let resource_version = events.last().map(|event| event.resource_version.clone().into_owned());
     // A rollout changes an object several times during a watch. Only the last change counts.
     let mut later = HashSet::with_hasher(RandomState::default());
-    for (event_type, metadata, line) in events.iter().rev() {
-        let is_last = *event_type != EventType::Bookmark && later.insert((&metadata.namespace, &metadata.name));
-        match event_type {
-            EventType::Apply if is_last => batch.changes.push(parse_change(source, event_object(line)?, guard)),
-            // An object with an invalid name was never stored.
-            EventType::Delete if is_last => {
-                let name = ObjectName::new(&metadata.namespace, &metadata.name);
-                batch.changes.extend(name.ok().map(Change::Delete));
-            }
-            _ => {}
+    let mut changes = Vec::new();
+    for event in events.into_iter().rev() {
+        let is_last =
+            event.r#type != EventType::Bookmark && later.insert((event.namespace.clone(), event.name.clone()));
+        if is_last {
+            changes.extend(event.change(source, guard)?);
         }
     }
-    batch.changes.reverse();
-    Ok(batch)
-}
-
-fn event_object(line: &[u8]) -> Result<&str, Failure> {
-    let content: EventObject<'_> = json::read(line).map_err(Failure::malformed)?;
-    Ok(content.object.get())
-}
-
-fn parse_change(source: &Source, json: &str, guard: &mut dyn ParseGuard) -> Change {
-    match parse_item(source, json, guard) {
-        Ok(object) => Change::Apply(object),
-        Err(SkippedItem::Retained) => Change::Retained(item_name(json)),
-        Err(SkippedItem::Invalid(reason)) => Change::Invalid(InvalidItem {
-            name: item_name(json),
-            reason,
-        }),
-    }
-}
-
-/// Returns the failure in an event of type ERROR. Its object is the `metav1.Status` of an ordinary response.
-fn error_event(json: &str) -> Failure {
-    #[derive(Deserialize)]
-    struct StatusCode {
-        code: u16,
-    }
-    match json::read(json.as_bytes()) {
-        Ok(StatusCode { code }) => failure::failure_from_event(code, json.as_bytes()),
-        Err(error) => Failure::malformed(error),
-    }
+    changes.reverse();
+    Ok(WatchBatch {
+        changes,
+        resource_version,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::item::InvalidItem;
     use crate::resource::{ObjectKind, Resource};
     use proptest::prelude::*;
 

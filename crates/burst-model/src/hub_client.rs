@@ -16,7 +16,7 @@ use crate::confirmation::Confirmation;
 use crate::failure_state::FailureState;
 use crate::hub_request::HubRequest;
 use crate::index::{SERVICES, Table};
-use crate::kube::page::InvalidItem;
+use crate::kube::item::InvalidItem;
 use crate::kube::{Failure, PollOutcome, Verb};
 use crate::leader::{Effect, Handover, Totals};
 use crate::quota::Quota;

@@ -63,9 +63,9 @@ fn joined(hpas_file: &str) -> (Table, u64) {
 }
 
 fn lines(table: &Table, kind: &str) -> Vec<String> {
-    let line = |Row { of, label, load, .. }: &Row| {
+    let line = |Row { name, label, load, .. }: &Row| {
         format!(
-            "{of}: {label} {} of {}, at best {}",
+            "{name}: {label} {} of {}, at best {}",
             load.current, load.max, load.target
         )
     };

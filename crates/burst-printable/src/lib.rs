@@ -70,14 +70,14 @@ impl<T: Display> Display for Printable<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut shown = Shown {
             f,
-            room: self.longest,
-            beyond: 0,
+            characters_left: self.longest,
+            omitted: 0,
         };
         write!(shown, "{}", self.text)?;
-        match shown.beyond {
+        match shown.omitted {
             0 => Ok(()),
             1 => f.write_str("… (1 more character)"),
-            beyond => write!(f, "… ({beyond} more characters)"),
+            omitted => write!(f, "… ({omitted} more characters)"),
         }
     }
 }
@@ -85,17 +85,17 @@ impl<T: Display> Display for Printable<T> {
 /// Writes the first `room` characters and counts the rest.
 struct Shown<'a, 'b> {
     f: &'a mut Formatter<'b>,
-    room: usize,
-    beyond: usize,
+    characters_left: usize,
+    omitted: usize,
 }
 
 impl Write for Shown<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for character in text.chars() {
-            if self.room == 0 {
-                self.beyond += 1;
+            if self.characters_left == 0 {
+                self.omitted += 1;
             } else {
-                self.room -= 1;
+                self.characters_left -= 1;
                 self.f.write_char(shown(character))?;
             }
         }

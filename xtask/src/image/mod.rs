@@ -43,7 +43,10 @@ fn pack(module: &Module, metadata: &Metadata, folder: &Path) -> anyhow::Result<(
         name,
     )?;
     fs::write(folder.join(format!("{name}.cdx.json")), &bill)?;
-    let about = Form::Bill { json: &bill, of: image };
+    let about = Form::Sbom {
+        json: &bill,
+        subject: image,
+    };
     write(&about, &folder.join(format!("{name}-sbom")), name)?;
     Ok(())
 }

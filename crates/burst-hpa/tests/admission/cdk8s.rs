@@ -1,5 +1,5 @@
 //! The 24 HPAs in the snapshots of cdk8s-plus (k8s-31/main, test/horizontal-pod-autoscaler.test.ts), the library whose
-//! shape this builder's design follows: what each says, in our words, and what becomes of it.
+//! design this builder follows. Each is written with our builder, with the result that Kubernetes gives.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ pub(crate) struct Case {
 }
 
 pub(crate) enum End {
-    /// Our builder makes the same of it.
+    /// Our builder writes an equal object.
     Same(Hpa),
-    /// Kubernetes refuses theirs because of this field; ours is what was meant.
+    /// Kubernetes refuses theirs because of this field; ours has the intended meaning.
     Refused(&'static str, Hpa),
-    /// Kubernetes takes theirs, and it never works; our builder has no word for it, and lint says so.
+    /// Kubernetes accepts theirs, and it never works. Our builder cannot express it, and lint reports it.
     Unserved,
-    /// Kubernetes takes theirs, and it never works; our builder refuses it.
+    /// Kubernetes accepts theirs, and it never works. Our builder refuses it.
     Unbuilt(Hpa, Lint),
 }
 
@@ -44,8 +44,8 @@ fn case(name: &'static str, theirs: &Json, end: End) -> Case {
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What cdk8s-plus writes where its user says nothing. It is not Kubernetes' default (which is to leave `behavior` out),
-/// so with us it has to be said.
+/// The behavior that cdk8s-plus writes by default. Kubernetes' default is to leave `behavior` out, so our builder needs it
+/// to be set.
 fn up() -> ScalingRules {
     ScalingRules::new()
         .window(Duration::ZERO)
@@ -62,8 +62,7 @@ fn down(min: i32) -> ScalingRules {
 }
 
 fn policies(policies: &[(&str, i32, i32)]) -> Json {
-    let written =
-        |(word, value, seconds): &(&str, i32, i32)| json!({"type": word, "value": value, "periodSeconds": seconds});
+    let written = |(policy_type, value, seconds): &(&str, i32, i32)| json!({"type": policy_type, "value": value, "periodSeconds": seconds});
     policies.iter().map(written).collect()
 }
 

@@ -129,7 +129,7 @@ fn recorded_quantities_are_read_as_go_read_them() {
     }
 }
 
-/// What `defaulted` shows is what the apiserver stores when it is given what `build` wrote.
+/// `defaulted` returns the object that the API server stores when it gets the object of `build`.
 fn assert_accepted(built: &[Hpa]) {
     let documents: Vec<String> = built
         .iter()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use burst_model::config::Config;
-use burst_model::kube::page::InvalidItem;
+use burst_model::kube::item::InvalidItem;
 use burst_model::kube::{self, ApiResponse, Failure, ListPage, Source, Verb, response};
 use burst_model::leader::{Effect, Handover, Leader};
 use burst_model::records::{Checkpoint, Confirmed, Record as _};

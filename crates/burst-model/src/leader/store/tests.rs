@@ -1,5 +1,5 @@
 use super::*;
-use crate::kube::page::InvalidItem;
+use crate::kube::item::InvalidItem;
 use crate::kube::{ListPage, ObjectKind};
 use crate::sync::limits::MAX_LIST_BYTES;
 

@@ -1,6 +1,7 @@
 //! The leader publishes the policy objects of the cluster.
 
 use super::*;
+use crate::kube::InvalidItem;
 use crate::policies::PolicySet;
 
 const POLICIES: &str = r#","metrics_apis":{"filter_chain":"m","policies":{"root_namespace":"istio-system"}}"#;
@@ -107,7 +108,7 @@ fn a_successor_knows_which_objects_are_excluded() {
         (Verb::List, page) => page.map(|mut page| {
             let (name, reason) = ("shop/q".into(), "spec: no such thing".into());
             page.invalid
-                .extend((source.kind == ObjectKind::Policies).then_some(page::InvalidItem { name, reason }));
+                .extend((source.kind == ObjectKind::Policies).then_some(InvalidItem { name, reason }));
             Payload::Page(page)
         }),
     };
