@@ -209,6 +209,9 @@ impl LeaderTask {
                 Effect::SetListGauge(source, readable) => vm::stats().show_list(&source, readable),
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::CountPoll(outcome) => vm::stats().count_poll(outcome),
+                // No request becomes a stream yet.
+                Effect::CloseStream(_) => {}
+                Effect::LogError(line) => log::error(format_args!("{line}")),
                 Effect::LogWarning(line) => log::warn(format_args!("{line}")),
                 Effect::LogInfo(line) => log::info(format_args!("{line}")),
             }
