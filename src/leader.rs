@@ -293,6 +293,7 @@ impl LeaderTask {
                 Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
                 Effect::CountPoll(outcome) => vm::stats().count_poll(outcome),
                 Effect::CloseStream(StreamId(stream)) => callouts::queue_close(stream),
+                Effect::LogError(line) => log::error(format_args!("{line}")),
                 Effect::LogWarning(line) => log::warn(format_args!("{line}")),
                 Effect::LogInfo(line) => log::info(format_args!("{line}")),
             }

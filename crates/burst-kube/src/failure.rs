@@ -26,6 +26,9 @@ pub enum Failure {
     /// Envoy did not send the callout: the Envoy cluster does not exist, or has no hosts yet.
     #[error("the request was not sent: {0}")]
     NotSent(String),
+    /// The response did not come by a stream, and must.
+    #[error("the answer came in one piece, and `sync.mode` is `stream`")]
+    NotStreamed,
     /// Envoy could not reach the API server: refused, no route, or the TLS handshake failed.
     #[error("the Kubernetes API cannot be reached: {0}")]
     Unreachable(String),
@@ -103,7 +106,12 @@ impl Failure {
     pub fn is_server_unavailable(&self) -> bool {
         matches!(
             self,
-            Self::NotSent(_) | Self::Unreachable(_) | Self::Timeout | Self::Throttled { .. } | Self::Server { .. }
+            Self::NotSent(_)
+                | Self::NotStreamed
+                | Self::Unreachable(_)
+                | Self::Timeout
+                | Self::Throttled { .. }
+                | Self::Server { .. }
         )
     }
 
@@ -118,6 +126,7 @@ impl Failure {
     pub fn advice(&self, source: &Source, verb: Verb) -> String {
         match self {
             Self::NotSent(_) => "check that `cluster` names an Envoy cluster that has a host".into(),
+            Self::NotStreamed => "make the filter an upstream filter of the cluster".into(),
             Self::Unreachable(_) => "check the cluster's address, its CA and the subject name it expects".into(),
             Self::Timeout => "check the API server's load, or raise `request_timeout`".into(),
             Self::Disconnected if verb == Verb::Watch => {

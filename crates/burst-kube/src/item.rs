@@ -47,6 +47,9 @@ pub enum ParseDecision {
 pub trait ParseGuard {
     /// Called with the JSON of each item before it is parsed.
     fn begin(&mut self, item: &str) -> ParseDecision;
+
+    /// Called after the last item of a call was parsed: no item is the cause of what happens from then on.
+    fn end(&mut self) {}
 }
 
 /// Parses every item.

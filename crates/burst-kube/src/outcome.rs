@@ -72,7 +72,7 @@ impl PollOutcome {
 impl From<&Failure> for PollOutcome {
     fn from(failure: &Failure) -> Self {
         match failure {
-            Failure::NotSent(_) => Self::NotSent,
+            Failure::NotSent(_) | Failure::NotStreamed => Self::NotSent,
             Failure::Unreachable(_) => Self::Unreachable,
             Failure::Timeout => Self::Timeout,
             Failure::Disconnected => Self::Disconnected,

@@ -63,7 +63,10 @@ pub fn parse_list(
 }
 
 /// Returns the body of a successful response.
-fn success_body(response: ApiResponse<'_>) -> Result<&[u8], Failure> {
+///
+/// # Errors
+/// Returns a failure for any other status than 200.
+pub fn success_body(response: ApiResponse<'_>) -> Result<&[u8], Failure> {
     match response.status {
         Some(200) => Ok(response.body),
         // The API server sends a JSON Status. The responses that Envoy generates are text.

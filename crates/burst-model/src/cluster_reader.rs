@@ -7,6 +7,7 @@ use crate::hub_client::{self, HubClient, HubPayload, HubResponse, MAX_RESPONSE_B
 use crate::hub_request::HubRequest;
 use crate::kube::{self, ApiResponse, Failure, ParseGuard, Payload, Verb};
 use crate::leader::{Effect, Handover, Leader, Successor};
+use crate::sync::reflector::{StreamId, StreamRequest};
 use crate::sync::scheduler::{ScheduledRequest, SourceId};
 use crate::time::Time;
 use std::rc::Rc;
@@ -28,6 +29,8 @@ pub enum ClusterReader {
 pub enum ReadPurpose {
     /// A page of a list, or a watch of it.
     List(SourceId, Verb),
+    /// Whether an open stream of a list is alive.
+    Probe(SourceId),
     /// The Services of a hub.
     Hub,
 }
@@ -43,15 +46,22 @@ pub struct ReadRequest {
     pub if_none_match: Option<String>,
     /// How long the server holds the response back on purpose.
     pub duration: Duration,
+    /// What to send instead if this filter owns the request upstream, and so can read its response as it comes. The
+    /// request may then take this duration instead of the other.
+    pub stream: Option<StreamRequest>,
 }
 
 impl From<ScheduledRequest> for ReadRequest {
     fn from(ScheduledRequest { source, request }: ScheduledRequest) -> Self {
         Self {
-            purpose: ReadPurpose::List(source, request.verb),
+            purpose: match request.is_probe {
+                true => ReadPurpose::Probe(source),
+                false => ReadPurpose::List(source, request.verb),
+            },
             path: request.path,
             if_none_match: None,
             duration: request.watch_timeout,
+            stream: request.stream,
         }
     }
 }
@@ -63,6 +73,7 @@ impl From<HubRequest> for ReadRequest {
             path,
             if_none_match,
             duration: Duration::ZERO,
+            stream: None,
         }
     }
 }
@@ -82,6 +93,8 @@ pub trait HttpResponse {
 pub enum ReadResult {
     /// Of a list.
     List(SourceId, Result<Payload, Failure>),
+    /// Of a probe.
+    Probe(SourceId, Result<Payload, Failure>),
     /// Of the hub.
     Hub(Result<HubPayload, Failure>),
 }
@@ -90,9 +103,19 @@ impl ReadResult {
     /// The result of a request that could not be sent.
     #[must_use]
     pub fn not_sent(purpose: ReadPurpose, reason: String) -> Self {
-        let failure = Failure::NotSent(reason);
+        Self::failed(purpose, Failure::NotSent(reason))
+    }
+
+    /// The result of a request that was not answered in time.
+    #[must_use]
+    pub fn timed_out(purpose: ReadPurpose) -> Self {
+        Self::failed(purpose, Failure::Timeout)
+    }
+
+    fn failed(purpose: ReadPurpose, failure: Failure) -> Self {
         match purpose {
             ReadPurpose::List(id, _) => Self::List(id, Err(failure)),
+            ReadPurpose::Probe(id) => Self::Probe(id, Err(failure)),
             ReadPurpose::Hub => Self::Hub(Err(failure)),
         }
     }
@@ -113,6 +136,27 @@ fn parse_list(
         body: &body,
     };
     kube::response::parse(source, verb, response, guard)
+}
+
+/// Returns how the response of a stream ended: `response` is what the callout has at its end. The body of a stream was read
+/// as it came, so only that of a failure is left.
+///
+/// # Errors
+/// Returns the failure of a response that is cut off, or has another status than 200.
+pub fn stream_end(response: &impl HttpResponse) -> Result<(), Failure> {
+    let status = response.status();
+    if status == Some(200) {
+        return Ok(());
+    }
+    let [content_type, retry_after] = ["content-type", "retry-after"].map(|name| response.header(name));
+    let body = response.body(usize::MAX);
+    let response = ApiResponse {
+        status,
+        content_type: content_type.as_deref(),
+        retry_after: retry_after.as_deref(),
+        body: &body,
+    };
+    kube::response::success_body(response).map(|_| ())
 }
 
 fn parse_hub(response: &impl HttpResponse, guard: &mut dyn ParseGuard) -> Result<HubPayload, Failure> {
@@ -218,6 +262,10 @@ impl ClusterReader {
                 let payload = parse_list(leader.source(id)?, verb, response, guard);
                 Some(ReadResult::List(id, payload))
             }
+            (Self::Kubernetes(leader), ReadPurpose::Probe(id)) => {
+                let payload = parse_list(leader.source(id)?, Verb::Watch, response, guard);
+                Some(ReadResult::Probe(id, payload))
+            }
             (Self::Hub(_), ReadPurpose::Hub) => Some(ReadResult::Hub(parse_hub(response, guard))),
             _ => None,
         }
@@ -227,8 +275,93 @@ impl ClusterReader {
     pub fn handle(&mut self, result: ReadResult, now: Time, random: u32) -> Vec<Effect> {
         match (self, result) {
             (Self::Kubernetes(leader), ReadResult::List(id, payload)) => leader.answer(id, payload, now, random),
+            (Self::Kubernetes(leader), ReadResult::Probe(id, payload)) => leader.on_probe(id, payload, now, random),
             (Self::Hub(hub), ReadResult::Hub(payload)) => hub.handle_response(payload, now, random),
             _ => Vec::new(),
+        }
+    }
+
+    /// The request of a list is a stream: this filter owns it upstream. Call it when the request was sent, before anything
+    /// else of the stream.
+    pub fn stream_opened(&mut self, id: SourceId, stream: StreamId, now: Time) -> Vec<Effect> {
+        match self {
+            Self::Kubernetes(leader) => leader.stream_opened(id, stream, now),
+            Self::Restoring(_) | Self::Hub(_) => vec![Effect::CloseStream(stream)],
+        }
+    }
+
+    /// The response of a stream begins, with status 200.
+    pub fn stream_accepted(&mut self, id: SourceId, stream: StreamId, now: Time) {
+        if let Self::Kubernetes(leader) = self {
+            leader.stream_accepted(id, stream, now);
+        }
+    }
+
+    /// The next bytes of a stream. At most a few hundred objects are handled; [`Self::read_streams`] handles the rest.
+    pub fn on_chunk(
+        &mut self,
+        id: SourceId,
+        stream: StreamId,
+        chunk: &[u8],
+        guard: &mut dyn ParseGuard,
+        now: Time,
+        random: u32,
+    ) -> Vec<Effect> {
+        match self {
+            Self::Kubernetes(leader) => leader.on_chunk(id, stream, chunk, guard, now, random),
+            Self::Restoring(_) | Self::Hub(_) => Vec::new(),
+        }
+    }
+
+    /// The end of a stream's callout, as [`stream_end`] returns it, or why the callout was not sent.
+    pub fn on_stream_end(
+        &mut self,
+        id: SourceId,
+        stream: StreamId,
+        end: Result<(), Failure>,
+        guard: &mut dyn ParseGuard,
+        now: Time,
+        random: u32,
+    ) -> Vec<Effect> {
+        match self {
+            Self::Kubernetes(leader) => leader.on_stream_end(id, stream, end, guard, now, random),
+            Self::Restoring(_) | Self::Hub(_) => Vec::new(),
+        }
+    }
+
+    /// Handles a part of what streams brought, and gives up streams that do not go on. Call it before each
+    /// [`Self::tick`] and [`Self::advance`].
+    pub fn read_streams(&mut self, guard: &mut dyn ParseGuard, now: Time, random: u32) -> Vec<Effect> {
+        match self {
+            Self::Kubernetes(leader) => leader.read_streams(guard, now, random),
+            Self::Restoring(_) | Self::Hub(_) => Vec::new(),
+        }
+    }
+
+    /// The streams that are open. Close them at the end of the term.
+    #[must_use]
+    pub fn open_streams(&self) -> Vec<StreamId> {
+        match self {
+            Self::Kubernetes(leader) => leader.open_streams().collect(),
+            Self::Restoring(_) | Self::Hub(_) => Vec::new(),
+        }
+    }
+
+    /// When the reader wants to be called, if that is before the next tick: changes that streamed in are gathered until
+    /// then. Call [`Self::advance`] then.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Time> {
+        match self {
+            Self::Kubernetes(leader) => leader.next_due(),
+            Self::Restoring(_) | Self::Hub(_) => None,
+        }
+    }
+
+    /// Notes how long a call of this reader took, with everything that its effects led to. Changes that stream in are
+    /// gathered for longer if a publication takes long.
+    pub fn note_cost(&mut self, of_call: Duration) {
+        if let Self::Kubernetes(leader) = self {
+            leader.note_cost(of_call);
         }
     }
 }

@@ -8,10 +8,13 @@ mod effect;
 mod exclusion;
 mod handover;
 mod health;
+mod pacing;
 mod publish;
 mod response;
 mod store;
+mod streaming;
 mod successor;
+mod sync_mode;
 mod watched_list;
 
 use crate::config::Config;
@@ -30,6 +33,7 @@ pub use handover::Handover;
 use publish::Publisher;
 use std::rc::Rc;
 pub use successor::Successor;
+use sync_mode::ModeReporter;
 use watched_list::WatchedList;
 
 /// Messages a minute about invalid objects, and as many about policies. A broken controller, or an object that changes
@@ -56,6 +60,7 @@ pub struct Leader {
     policies: PolicyCollector,
     object_messages: Quota,
     policy_messages: Quota,
+    mode: ModeReporter,
     last_tick: Time,
 }
 
@@ -78,6 +83,7 @@ impl Leader {
             policies,
             object_messages: Quota::new(MAX_MESSAGES),
             policy_messages: Quota::new(MAX_MESSAGES),
+            mode: ModeReporter::default(),
             last_tick: Time::default(),
             lists,
             config,
@@ -93,7 +99,7 @@ impl Leader {
     /// Returns whether no work is under way or about to begin, so that another VM may take over.
     #[must_use]
     pub fn is_idle(&self, now: Time) -> bool {
-        scheduler::is_idle(&self.lists, now) && !self.is_busy()
+        scheduler::is_idle(&self.lists, now) && !self.is_busy() && !self.is_publication_wanted()
     }
 
     /// Returns whether there is work left that waits for no answer. Each call of [`advance`](Self::advance) does only as
@@ -104,6 +110,7 @@ impl Leader {
             || !self.publisher.is_idle()
             || !self.checkpointer.is_idle()
             || self.is_publication_due()
+            || self.lists.iter().any(|list| list.reflector.is_stream_busy())
     }
 
     /// Does a part of that work.
@@ -132,10 +139,12 @@ impl Leader {
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
         self.correct_clock(now);
         let mut effects = self.exclude_failing(now);
+        self.confirm_streamed(now);
         self.start_relists();
         effects.extend(self.publish(MAX_ROWS, now));
         effects.extend(self.due_requests(now));
-        effects
+        effects.extend(self.due_probes(now));
+        self.with_closed_streams(effects)
     }
 
     /// Has lists read in full if objects of them were not parsed: the set of objects that may be parsed has changed.

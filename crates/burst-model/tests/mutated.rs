@@ -170,7 +170,7 @@ fn run(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize,
                     }
                     served.content = Some(snapshot.content_hash());
                 }
-                Effect::LogWarning(line) | Effect::LogInfo(line) => {
+                Effect::LogError(line) | Effect::LogWarning(line) | Effect::LogInfo(line) => {
                     assert!(
                         line.len() < LONGEST_LINE && !line.contains(char::is_control),
                         "{line:?}"

@@ -169,7 +169,7 @@ impl Proxy {
                 Effect::WriteCheckpoint(checkpoint) => self.checkpoint = Some(checkpoint),
                 Effect::RecordFailures(troubles) => self.troubles = Some(troubles),
                 Effect::Confirm(confirmed) => self.confirmed = Some(confirmed),
-                Effect::LogWarning(line) | Effect::LogInfo(line) => {
+                Effect::LogError(line) | Effect::LogWarning(line) | Effect::LogInfo(line) => {
                     assert!(line.len() < 10_000 && !line.contains('\n'), "{line}");
                 }
                 _ => {}

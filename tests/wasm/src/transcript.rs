@@ -77,6 +77,7 @@ impl Transcript {
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));
                 self.line(&format!("bequeath {bytes} bytes {hash:016x}"));
             }
+            Effect::CloseStream(stream) => self.line(&format!("close {stream:?}")),
             Effect::RecordFailures(troubles) => self.line(&format!("admit {:02x?}", troubles.to_bytes())),
             Effect::Confirm(confirmed) => {
                 self.line(&format!("confirm {:02x?}", confirmed.to_bytes()));
@@ -85,7 +86,7 @@ impl Transcript {
             Effect::SetGauges(totals) => self.line(&format!("{totals:?}")),
             Effect::SetListGauge(source, readable) => self.line(&format!("{source}: {readable:?}")),
             Effect::CountPoll(outcome) => self.line(outcome.as_str()),
-            Effect::LogWarning(line) | Effect::LogInfo(line) => self.line(&line),
+            Effect::LogError(line) | Effect::LogWarning(line) | Effect::LogInfo(line) => self.line(&line),
         }
     }
 

@@ -185,11 +185,15 @@ pub(crate) enum RawSource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 pub enum SyncMode {
+    /// As `stream` where that is possible, and otherwise as `watch`.
+    #[default]
+    Auto,
+    /// Each list is read in full once, and its changes arrive by a stream.
+    Stream,
+    /// Each list is read in full once, and its changes are watched in windows.
+    Watch,
     /// Each list is read in full every `poll_interval`.
     List,
-    /// Each list is read in full once, and its changes are watched.
-    #[default]
-    Watch,
 }
 
 /// Whether one of a proxy's threads may become the leader.

@@ -1,11 +1,11 @@
-//! `sync`: whether lists are polled or watched.
+//! `sync`: whether lists are polled, watched in windows, or streamed.
 
 use super::duration::DurationText;
 use super::raw::{RawSync, SyncMode};
 use super::value::{invalid, time, within};
 use super::{Config, ConfigError};
 use crate::kube::{ObjectKind, Source};
-use crate::sync::reflector::Schedule;
+use crate::sync::reflector::{Schedule, StreamPolicy};
 use std::time::Duration;
 
 /// Clients do not notice a shorter window; one of twice the length saves only one request in ten seconds.
@@ -19,11 +19,16 @@ const MAX_WINDOWS: u32 = 8;
 /// Each window is a request that stays open at the API server.
 const MAX_MAX_WINDOWS: u32 = 100;
 
+/// The least `max_staleness` with which a quiet stream does not become stale.
+const MIN_STREAM_STALENESS: Duration = Duration::from_secs(30);
+
 /// How the lists are kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncConfig {
-    /// Whether lists are polled or watched.
+    /// Whether lists are polled, watched or streamed.
     pub mode: SyncMode,
+    /// Whether responses are read as they come.
+    pub streams: StreamPolicy,
     /// The duration of a watch of HPAs, Services or policies.
     pub window: Duration,
     /// The duration of a watch of workloads.
@@ -55,8 +60,10 @@ impl SyncConfig {
         let max_windows = usize::try_from(max_windows).unwrap_or(usize::MAX);
         let lists_per_window = u32::try_from(lists.div_ceil(max_windows).max(1)).unwrap_or(u32::MAX);
         let in_turn = |window: Duration| Duration::from_secs((window / lists_per_window).as_secs()).max(MIN_WINDOW);
+        let mode = raw.mode.unwrap_or_default();
         Ok(Self {
-            mode: raw.mode.unwrap_or_default(),
+            mode,
+            streams: stream_policy(mode, max_staleness)?,
             window: in_turn(window("sync.window", &raw.window, WINDOW)?),
             workload_window: in_turn(window("sync.workload_window", &raw.workload_window, WORKLOAD_WINDOW)?),
             max_windows,
@@ -68,11 +75,29 @@ impl SyncConfig {
     pub(super) fn longest_update_gap(&self) -> Duration {
         match self.mode {
             SyncMode::List => Duration::ZERO,
-            SyncMode::Watch => self
+            SyncMode::Auto | SyncMode::Stream | SyncMode::Watch => self
                 .window
                 .max(self.workload_window)
                 .saturating_mul(self.lists_per_window),
         }
+    }
+}
+
+/// Returns whether responses are read as they come. A stream without changes shows its list as of up to 25 s ago.
+fn stream_policy(mode: SyncMode, max_staleness: Duration) -> Result<StreamPolicy, ConfigError> {
+    match mode {
+        SyncMode::Watch | SyncMode::List => Ok(StreamPolicy::Never),
+        SyncMode::Auto if max_staleness < MIN_STREAM_STALENESS => Ok(StreamPolicy::Never),
+        SyncMode::Auto => Ok(StreamPolicy::Preferred),
+        SyncMode::Stream if max_staleness < MIN_STREAM_STALENESS => Err(invalid(
+            "sync.mode",
+            format_args!(
+                "`stream` needs a max_staleness of at least {}: a stream without changes shows no more than that its list \
+                 was current 25s ago",
+                DurationText(MIN_STREAM_STALENESS)
+            ),
+        )),
+        SyncMode::Stream => Ok(StreamPolicy::Required),
     }
 }
 
@@ -86,7 +111,7 @@ impl Config {
         };
         Schedule {
             interval: self.poll_interval,
-            window: (self.sync.mode == SyncMode::Watch).then_some(window),
+            window: (self.sync.mode != SyncMode::List).then_some(window),
         }
     }
 }

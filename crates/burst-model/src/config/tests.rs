@@ -1,5 +1,6 @@
 use super::*;
 use crate::kube::ObjectKind;
+use crate::sync::reflector::StreamPolicy;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -27,7 +28,15 @@ fn only_the_cluster_is_required() {
 
 #[test]
 fn lists_are_watched_by_default() {
-    assert_eq!(parse(r#"{"cluster":"k"}"#).unwrap().sync.mode, SyncMode::Watch);
+    let modes = |json: &str| parse(json).map(|config| (config.sync.mode, config.sync.streams));
+    assert_eq!(
+        modes(r#"{"cluster":"k"}"#).unwrap(),
+        (SyncMode::Auto, StreamPolicy::Preferred)
+    );
+    assert_eq!(
+        modes(r#"{"cluster":"k","sync":{"mode":"watch"}}"#).unwrap(),
+        (SyncMode::Watch, StreamPolicy::Never)
+    );
     let listed = parse(r#"{"cluster":"k","sync":{"mode":"list"}}"#).unwrap();
     assert!(
         listed
@@ -35,6 +44,26 @@ fn lists_are_watched_by_default() {
             .sources
             .iter()
             .all(|source| listed.pace(source).window.is_none())
+    );
+}
+
+#[test]
+fn streams_need_a_snapshot_that_may_be_half_a_minute_old() {
+    let with = |mode: &str, staleness: u32| {
+        let json = format!(
+            r#"{{"cluster":"k","poll_interval":"10s","max_staleness":"{staleness}s","sync":{{"mode":"{mode}"}}}}"#
+        );
+        parse(&json)
+            .map(|config| config.sync.streams)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(with("auto", 30), Ok(StreamPolicy::Preferred));
+    assert_eq!(with("auto", 29), Ok(StreamPolicy::Never));
+    assert_eq!(with("stream", 30), Ok(StreamPolicy::Required));
+    assert_eq!(
+        with("stream", 29).unwrap_err(),
+        "sync.mode: `stream` needs a max_staleness of at least 30s: a stream without changes shows no more than that its \
+         list was current 25s ago"
     );
 }
 

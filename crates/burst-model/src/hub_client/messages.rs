@@ -28,7 +28,7 @@ fn reason(failure: &Failure) -> String {
 
 fn advice(failure: &Failure) -> &'static str {
     match failure {
-        Failure::NotSent(_) => "check that `cluster` names an Envoy cluster that has a host",
+        Failure::NotSent(_) | Failure::NotStreamed => "check that `cluster` names an Envoy cluster that has a host",
         Failure::Unreachable(_) => "check the cluster's address, and whether the hub asks for TLS",
         Failure::Timeout => "check the hub's load, or raise `request_timeout`",
         Failure::Disconnected => {

@@ -72,7 +72,7 @@ impl Round {
                 Effect::Confirm(confirmed) => self.confirmed.push(confirmed),
                 Effect::SetGauges(totals) => self.totals = Some(totals),
                 Effect::CountPoll(outcome) => self.counted.push(outcome),
-                Effect::LogWarning(line) | Effect::LogInfo(line) => self.lines.push(line),
+                Effect::LogError(line) | Effect::LogWarning(line) | Effect::LogInfo(line) => self.lines.push(line),
                 Effect::RecordFailures(failures) => self.recorded_failures = Some(failures),
                 other => panic!("{other:?}"),
             }

@@ -5,6 +5,7 @@ use crate::index::JoinFindings;
 use crate::kube::{PollOutcome, Source};
 use crate::policies::PolicySets;
 use crate::records::{Confirmed, Failures};
+use crate::sync::reflector::StreamId;
 use crate::sync::scheduler::ScheduledRequest;
 
 /// One thing that the shell is to do.
@@ -31,9 +32,13 @@ pub enum Effect {
     Confirm(Confirmed),
     /// Count the outcome of a request.
     CountPoll(PollOutcome),
+    /// Close this stream. It was given up; what still comes of it is ignored.
+    CloseStream(StreamId),
+    /// Log an error.
+    LogError(String),
     /// Log a warning.
     LogWarning(String),
-    /// Log that something works again.
+    /// Log that something works again, or how it works.
     LogInfo(String),
 }
 

@@ -77,8 +77,9 @@ impl ListHandover {
         let read_at = self.confirmed.unwrap_or(checkpointed.read_at);
         // A read that lies ahead was made before the clock was set back.
         let due = read_at.map_or(now, |read_at| read_at.min(now).after(config.poll_interval));
-        let reflector =
+        let mut reflector =
             Reflector::new(source.clone(), schedule, config.page_size, due).resuming_from(&resource_version, now);
+        reflector.set_stream_policy(config.sync.streams);
         WatchedList {
             reflector: match self.failure.pause {
                 Some(pause) => reflector.with_pause(pause),

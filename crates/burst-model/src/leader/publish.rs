@@ -1,6 +1,7 @@
 //! Publication: the leader writes snapshots, confirmations and policies to shared data for the VMs that serve.
 
 use super::effect::{Effect, Totals};
+use super::pacing::PublicationPacer;
 use super::watched_list::WatchedList;
 use super::{Leader, MAX_ROWS};
 use crate::index::SERVICES;
@@ -26,6 +27,7 @@ pub(super) struct Publisher {
     is_confirmation_due: bool,
     /// Rows may have changed since the last snapshot was begun.
     is_snapshot_due: bool,
+    pub(super) pacer: PublicationPacer,
 }
 
 /// One publication: a snapshot if a served value changed, and a confirmation.
@@ -60,6 +62,7 @@ impl Publisher {
             // An empty cluster must be published too if nothing was served before; and the served snapshot may be of
             // older or newer objects than those in the checkpoint.
             is_snapshot_due: true,
+            pacer: PublicationPacer::default(),
         }
     }
 
@@ -108,6 +111,7 @@ impl Leader {
     /// does as much as `budget` rows allow. So a large cluster takes several calls to join, to write and to share; what
     /// is published is complete.
     pub(super) fn publish(&mut self, mut budget: usize, now: Time) -> Vec<Effect> {
+        self.publisher.pacer.observe(now);
         let mut effects = self.take_ready(&mut budget);
         if !self.publisher.is_ready() {
             self.write(&mut budget, now);
@@ -122,7 +126,7 @@ impl Leader {
     /// Writes a part of the current publication, or of a new one if one is due.
     fn write(&mut self, budget: &mut usize, now: Time) {
         let draft = match std::mem::take(&mut self.publisher.publication) {
-            Publication::Idle => self.begin_draft(budget),
+            Publication::Idle => self.begin_draft(budget, now),
             Publication::Writing(draft) => Some(draft),
             ready @ Publication::Ready(_) => {
                 self.publisher.publication = ready;
@@ -142,14 +146,21 @@ impl Leader {
     }
 
     /// Begins a publication if everything is joined and one is due. Nothing else is joined until it is written.
-    fn begin_draft(&mut self, budget: &mut usize) -> Option<Draft> {
-        self.publisher.is_snapshot_due |= self.join.advance(budget);
+    fn begin_draft(&mut self, budget: &mut usize, now: Time) -> Option<Draft> {
+        let has_changed = self.join.advance(budget);
+        self.publisher.is_snapshot_due |= has_changed;
+        // A change that streamed in requests no confirmation unless it shows.
+        self.publisher.is_confirmation_due |= has_changed && self.is_live();
         if !self.join.is_up_to_date() || !self.is_publication_due() {
             return None;
         }
         self.publisher.is_confirmation_due = false;
+        self.update_read_times(now);
         let is_snapshot_due = std::mem::take(&mut self.publisher.is_snapshot_due);
         let generation = self.publisher.generation.wrapping_add(1);
+        if is_snapshot_due {
+            self.publisher.pacer.begin();
+        }
         Some(Draft {
             snapshot: is_snapshot_due.then(|| SnapshotWriter::begin(self.join.table(), generation)),
             read_at: self.lists.iter().map(|list| list.store.read_at).collect(),
@@ -158,6 +169,9 @@ impl Leader {
 
     fn complete(&mut self, draft: Draft, now: Time) -> Vec<Effect> {
         let bytes = draft.snapshot.map(SnapshotWriter::finish);
+        if bytes.is_some() {
+            self.publisher.pacer.end();
+        }
         let snapshot = bytes.and_then(|bytes| self.publisher.changed_snapshot(bytes));
         self.request_checkpoint_if_due(snapshot.is_some(), now);
         let mut effects = Vec::from_iter(snapshot.map(Effect::PublishSnapshot));
@@ -188,6 +202,11 @@ impl Leader {
 
     /// Returns whether there is something to publish or to confirm, and nothing to wait for.
     pub(super) fn is_publication_due(&self) -> bool {
+        self.is_publication_wanted() && (self.publisher.pacer.wait_until().is_none() || !self.is_live())
+    }
+
+    /// Returns the same, even if changes that stream in are being gathered.
+    pub(super) fn is_publication_wanted(&self) -> bool {
         let has_read_any = self.lists.iter().any(|list| list.store.read_at.is_some());
         let would_go_back = self.publisher.has_published() && scheduler::is_behind(&self.lists);
         let is_complete = has_read_any && !would_go_back && !self.lists.iter().any(WatchedList::is_missing);

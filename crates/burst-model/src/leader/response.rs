@@ -1,6 +1,7 @@
 //! Handles the response to a request of the leader.
 
 use super::effect::{Effect, Readable};
+use super::sync_mode::ModeInUse;
 use super::{Leader, MAX_ROWS};
 use crate::index::Delta;
 use crate::kube::{Failure, ListPage, Payload, PollOutcome, Verb, WatchBatch};
@@ -9,26 +10,48 @@ use crate::sync::scheduler::{ScheduledRequest, SourceId};
 use crate::time::Time;
 
 /// Rows that could be joined in the time that one object takes to be parsed.
-const ROWS_PER_PARSED_OBJECT: usize = 2;
+pub(super) const ROWS_PER_PARSED_OBJECT: usize = 2;
 
 impl Leader {
     /// Takes the response to a request. `chance` is any 32 random bits.
     pub fn answer(&mut self, id: SourceId, answer: Result<Payload, Failure>, now: Time, chance: u32) -> Vec<Effect> {
+        let list = self.lists.get(id.0);
+        // The request of an open stream has no other answer.
+        if list.is_some_and(|list| list.reflector.stream_id().is_some()) {
+            return Vec::new();
+        }
+        let is_unstreamed = answer.is_ok() && list.is_some_and(|list| list.reflector.offers_stream());
+        let mut effects = Vec::new();
+        if is_unstreamed {
+            effects.extend(self.mode.report(ModeInUse::Windows, &self.config, now));
+        }
+        // The response was parsed in this same callback, and that took time too.
+        let spent = ROWS_PER_PARSED_OBJECT * answer.as_ref().map_or(0, Payload::len);
+        effects.extend(self.count_and_handle(id, answer, now, chance));
+        if self.source(id).is_none() {
+            return effects;
+        }
+        self.start_relists();
+        effects.extend(self.due_requests(now));
+        effects.extend(self.publish(MAX_ROWS.saturating_sub(spent), now));
+        effects.extend(self.record_failures());
+        self.with_closed_streams(effects)
+    }
+
+    /// Counts the outcome of a request, and handles its answer.
+    pub(super) fn count_and_handle(
+        &mut self,
+        id: SourceId,
+        answer: Result<Payload, Failure>,
+        now: Time,
+        chance: u32,
+    ) -> Vec<Effect> {
         let outcome = match &answer {
             Ok(_) => PollOutcome::Ok,
             Err(failure) => failure.into(),
         };
         let mut effects = vec![Effect::CountPoll(outcome)];
-        if self.source(id).is_none() {
-            return effects;
-        }
-        // The response was parsed in this same callback, and that took time too.
-        let spent = ROWS_PER_PARSED_OBJECT * answer.as_ref().map_or(0, Payload::len);
         effects.extend(self.handle_response(id, answer, now, chance));
-        self.start_relists();
-        effects.extend(self.due_requests(now));
-        effects.extend(self.publish(MAX_ROWS.saturating_sub(spent), now));
-        effects.extend(self.record_failures());
         effects
     }
 
@@ -61,7 +84,9 @@ impl Leader {
                 effects.extend(self.handle_failure(id, verb, &failure, falls_back, now));
                 effects
             }
-            None => Vec::new(),
+            // Only open streams lead to these.
+            Some(ReflectorEvent::Changed(_) | ReflectorEvent::Interrupted(_) | ReflectorEvent::WatchListRefused(_))
+            | None => Vec::new(),
         }
     }
 
@@ -72,7 +97,7 @@ impl Leader {
             && list.is_some_and(|list| list.source().may_be_absent() && !list.reflector.is_watching())
     }
 
-    fn handle_relisted(
+    pub(super) fn handle_relisted(
         &mut self,
         id: SourceId,
         listed: ListedObjects,
@@ -101,7 +126,7 @@ impl Leader {
         effects
     }
 
-    fn handle_updated(&mut self, id: SourceId, batch: WatchBatch, now: Time) -> Vec<Effect> {
+    pub(super) fn handle_updated(&mut self, id: SourceId, batch: WatchBatch, now: Time) -> Vec<Effect> {
         let max_bytes = self.max_bytes(id);
         let Some(list) = self.lists.get_mut(id.0) else {
             return Vec::new();
@@ -117,7 +142,7 @@ impl Leader {
         effects
     }
 
-    fn handle_failure(
+    pub(super) fn handle_failure(
         &mut self,
         id: SourceId,
         verb: Verb,

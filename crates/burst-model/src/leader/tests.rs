@@ -88,7 +88,8 @@ fn round_of(leader: &mut Leader, now: Time, mut api: impl FnMut(&Source, Verb) -
                 Effect::SetListGauge(source, readable) => round.readable.push((source.to_string(), readable)),
                 Effect::Confirm(confirmed) => round.confirmed.push(confirmed),
                 Effect::CountPoll(outcome) => round.outcomes.push(outcome),
-                Effect::LogWarning(line) | Effect::LogInfo(line) => round.messages.push(line),
+                Effect::LogError(line) | Effect::LogWarning(line) | Effect::LogInfo(line) => round.messages.push(line),
+                Effect::CloseStream(stream) => panic!("{stream:?}"),
                 Effect::RequestHub(request) => panic!("{request:?}"),
             }
         }
@@ -198,7 +199,11 @@ fn a_failure_and_a_recovery_cause_one_message_each() {
 
 #[test]
 fn without_the_verb_watch_the_leader_lists_and_logs_one_message_for_each_list() {
-    let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
+    let mut leader = Leader::new(
+        parse(r#"{"cluster":"k","sync":{"mode":"watch"}}"#),
+        Handover::default(),
+        T0,
+    );
     let (mut messages, mut loads, mut watches) = (Vec::new(), Vec::new(), 0);
     // Long enough for the leader to try a watch again.
     for second in 0..500 {

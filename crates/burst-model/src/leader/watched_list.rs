@@ -66,6 +66,10 @@ impl WatchedList {
         failure: &Failure,
         fallback_interval: Option<Duration>,
     ) -> Option<Effect> {
+        // The leader reports this once for all lists.
+        if matches!(failure, Failure::NotStreamed) {
+            return None;
+        }
         let is_new_failure = self.health.report_failure(verb, failure.into());
         let is_new_fallback = fallback_interval.is_some() && self.health.report_fallback();
         if !is_new_failure && !is_new_fallback {
@@ -123,6 +127,7 @@ impl WatchedList {
     pub(super) fn set_back(&mut self, last: Time, now: Time) -> bool {
         let health = &mut self.health;
         health.failing_alone_since = health.failing_alone_since.map(|since| since.set_back(last, now));
+        self.reflector.set_stream_back(last, now);
         let read_at = self.store.read_at.map(|read_at| read_at.set_back(last, now));
         std::mem::replace(&mut self.store.read_at, read_at) != read_at
     }

@@ -10,12 +10,18 @@ use crate::kube::{Failure, ListPage, Payload, Source, Verb, WatchBatch};
 use crate::time::Time;
 use std::time::Duration;
 
+mod initial_events;
 mod listing;
 mod pause;
+mod stream;
+mod streaming;
 
 pub use listing::ListedObjects;
 use listing::Listing;
 pub use pause::FailurePause;
+use stream::Stream;
+pub use stream::{StreamId, StreamPolicy, StreamRead, StreamRequest};
+use streaming::StreamState;
 
 /// The window of the first watch after a handover, or a failure: it brings at once what happened since, and need not wait
 /// for more. A server that ends watches early gets no more requests than one for each such window.
@@ -45,6 +51,10 @@ pub struct ApiRequest {
     pub path: String,
     /// How long the server holds a watch open; zero for a list.
     pub watch_timeout: Duration,
+    /// What to send instead if the response can be read as it comes.
+    pub stream: Option<StreamRequest>,
+    /// Whether it shows if an open stream is alive, and so is not the list's next request.
+    pub is_probe: bool,
 }
 
 /// The state of a list.
@@ -56,6 +66,8 @@ enum ReflectorState {
     Listing(Listing),
     /// A WATCH request is in flight.
     Watching { started_at: Time },
+    /// A response is read as it comes.
+    Streaming(Box<Stream>),
 }
 
 /// The result of a response.
@@ -67,6 +79,12 @@ pub enum ReflectorEvent {
     Relisted(ListedObjects),
     /// A watch ended with these changes.
     Updated(WatchBatch),
+    /// An open stream brought messages. There are no changes if they were bookmarks.
+    Changed(WatchBatch),
+    /// A stream broke that had worked. It is continued at once.
+    Interrupted(Failure),
+    /// The server refuses to send a list as events, or does not end it. The list is read in pages instead.
+    WatchListRefused(Failure),
     /// The list, or the watch, failed. It is tried again after a pause.
     Failed {
         /// The verb of the request that failed.
@@ -105,6 +123,7 @@ pub struct Reflector {
     failed_watches: u32,
     /// How often it is still listed before a watch is tried again.
     lists_before_watch: u32,
+    streams: StreamState,
 }
 
 impl Reflector {
@@ -129,6 +148,7 @@ impl Reflector {
             page_size: PageSize::new(page_size),
             failed_watches: 0,
             lists_before_watch: 0,
+            streams: StreamState::default(),
         }
     }
 
@@ -167,10 +187,14 @@ impl Reflector {
         self.is_behind
     }
 
-    /// Returns whether a LIST request is in flight.
+    /// Returns whether the list is being read.
     #[must_use]
     pub fn is_listing(&self) -> bool {
-        matches!(self.state, ReflectorState::Listing(_))
+        match &self.state {
+            ReflectorState::Listing(_) => true,
+            ReflectorState::Streaming(stream) => stream.is_listing(),
+            ReflectorState::Waiting { .. } | ReflectorState::Watching { .. } => false,
+        }
     }
 
     /// Returns whether a WATCH request is in flight.
@@ -191,7 +215,7 @@ impl Reflector {
         match self.state {
             // After the clock was set back the wait would be too long, so it ends.
             ReflectorState::Waiting { since, due } => (due <= now || now < since).then_some(due),
-            ReflectorState::Listing(_) | ReflectorState::Watching { .. } => None,
+            ReflectorState::Listing(_) | ReflectorState::Watching { .. } | ReflectorState::Streaming(_) => None,
         }
     }
 
@@ -200,7 +224,7 @@ impl Reflector {
         self.due(now)?;
         (self.requested_at, self.retry_at_once) = (now, false);
         let window = self.next_window();
-        Some(match window {
+        let request = match window {
             Some((version, timeout)) => {
                 let path = self.source.watch_path(version, timeout.as_secs());
                 self.state = ReflectorState::Watching { started_at: now };
@@ -208,21 +232,25 @@ impl Reflector {
                     verb: Verb::Watch,
                     path,
                     watch_timeout: timeout,
+                    stream: None,
+                    is_probe: false,
                 }
             }
             None => {
                 self.state = ReflectorState::Listing(Listing::begin(now));
                 self.page_request(None)
             }
-        })
+        };
+        Some(self.with_stream(request, now))
     }
 
     /// Has the list read in full, as if nothing of it was known. Returns whether that is possible: not while a watch is
-    /// open.
+    /// open. An open stream is closed.
     pub fn relist(&mut self) -> bool {
         if self.is_watching() {
             return false;
         }
+        self.close_live_stream();
         (self.resource_version, self.is_behind) = (None, false);
         true
     }
@@ -239,7 +267,7 @@ impl Reflector {
 
     /// Returns whether the next watch only brings what happened until now.
     fn is_catching_up(&self) -> bool {
-        self.is_behind || self.is_failing()
+        self.is_behind || self.streams.is_interrupted || self.is_failing()
     }
 
     fn page_request(&self, cursor: Option<&str>) -> ApiRequest {
@@ -247,11 +275,14 @@ impl Reflector {
             verb: Verb::List,
             path: self.source.list_path(self.page_size.limit(), cursor),
             watch_timeout: Duration::ZERO,
+            stream: None,
+            is_probe: false,
         }
     }
 
     /// Takes the response to the current request. `chance` is any 32 random bits.
     pub fn handle_response(&mut self, answer: Result<Payload, Failure>, now: Time, chance: u32) -> ReflectorEvent {
+        let answer = self.refuse_unstreamed(answer);
         let state = std::mem::replace(&mut self.state, ReflectorState::Waiting { since: now, due: now });
         let is_steady = matches!((&state, &answer), (ReflectorState::Watching { .. }, Ok(_)) if !self.is_catching_up());
         self.stagger = (!is_steady).then_some(chance);
@@ -278,7 +309,7 @@ impl Reflector {
                 return self.handle_failure(Verb::List, failure, now, chance);
             }
             self.state = ReflectorState::Listing(listing);
-            return ReflectorEvent::Request(request);
+            return ReflectorEvent::Request(self.with_stream(request, now));
         }
         let Listing { started_at, listed, .. } = listing;
         // Not after each page: a list that always fails at its second page would be requested without a pause.

@@ -10,6 +10,9 @@ use crate::time::Time;
 /// and a configuration with a list for each namespace and kind does not flood the API server.
 const MAX_CONCURRENT_LISTS: usize = 8;
 
+/// Streams that may be open at once. Each is a watch that stays open at the API server.
+const MAX_STREAMS: usize = 100;
+
 /// A list, by its index in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceId(pub usize);
@@ -45,6 +48,12 @@ pub fn is_idle(lists: &[impl AsRef<Reflector>], now: Time) -> bool {
     is_between_rounds(lists) && !lists.iter().any(|list| is_list_due(list.as_ref(), now))
 }
 
+/// Returns whether the last request of every list failed.
+#[must_use]
+pub fn is_outage(lists: &[impl AsRef<Reflector>]) -> bool {
+    lists.iter().all(|list| list.as_ref().is_failing())
+}
+
 /// Returns whether another VM may have read newer objects of a list than those that are known here.
 #[must_use]
 pub fn is_behind(lists: &[impl AsRef<Reflector>]) -> bool {
@@ -74,6 +83,7 @@ impl Scheduler {
         probe(&mut reflectors, now);
         let mut free_lists = free(MAX_CONCURRENT_LISTS, &reflectors, Reflector::is_listing);
         let mut free_watches = free(self.max_windows, &reflectors, Reflector::is_watching);
+        let mut free_streams = free(MAX_STREAMS, &reflectors, Reflector::uses_stream);
         let mut due: Vec<_> = reflectors.into_iter().enumerate().collect();
         due.retain(|(_, reflector)| reflector.due(now).is_some());
         sort_by(&mut due, |(_, a), (_, b)| a.due(now).cmp(&b.due(now)));
@@ -86,7 +96,9 @@ impl Scheduler {
             let Some(left) = free.checked_sub(1) else { continue };
             *free = left;
             let source = SourceId(index);
+            reflector.allow_stream(free_streams > 0);
             let request = reflector.next_request(now);
+            free_streams = free_streams.saturating_sub(reflector.uses_stream().into());
             requests.extend(request.map(|request| ScheduledRequest { source, request }));
         }
         requests
@@ -105,29 +117,37 @@ impl Scheduler {
     where
         L: AsRef<Reflector> + AsMut<Reflector>,
     {
-        let was_outage = lists.iter().all(|list| list.as_ref().is_failing());
+        let was_outage = is_outage(lists);
         let event = lists.get_mut(id.0)?.as_mut().handle_response(answer, now, chance);
+        self.end_outage(lists, was_outage, std::slice::from_ref(&event), now);
+        Some(event)
+    }
+
+    /// Ends the pauses of all lists if the events show that the API server works again.
+    pub fn end_outage<L>(&mut self, lists: &mut [L], was_outage: bool, events: &[ReflectorEvent], now: Time)
+    where
+        L: AsRef<Reflector> + AsMut<Reflector>,
+    {
         // Lists that fail one after the other would otherwise end each other's pauses for ever.
         let is_first = self
             .recovered_at
             .is_none_or(|recovered_at| now < recovered_at || now.since(recovered_at) >= PROBE_INTERVAL);
-        if was_outage && is_sign_of_life(&event) && is_first {
+        if was_outage && events.iter().any(is_sign_of_life) && is_first {
             self.recovered_at = Some(now);
             for list in lists {
                 list.as_mut().end_pause_spread(now);
             }
         }
-        Some(event)
     }
 }
 
 /// Returns whether an event shows that the API server works.
 fn is_sign_of_life(event: &ReflectorEvent) -> bool {
     match event {
-        ReflectorEvent::Relisted(_) | ReflectorEvent::Updated(_) => true,
+        ReflectorEvent::Relisted(_) | ReflectorEvent::Updated(_) | ReflectorEvent::Changed(_) => true,
         // Only a server that works knows what has expired.
         ReflectorEvent::Failed { failure, .. } => matches!(failure, Failure::Expired(_)),
-        ReflectorEvent::Request(_) => false,
+        ReflectorEvent::Request(_) | ReflectorEvent::Interrupted(_) | ReflectorEvent::WatchListRefused(_) => false,
     }
 }
 

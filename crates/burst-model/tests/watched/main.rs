@@ -121,6 +121,8 @@ impl Proxy {
                 | Effect::RequestHub(_)
                 | Effect::SetGauges(_)
                 | Effect::CountPoll(_)
+                | Effect::CloseStream(_)
+                | Effect::LogError(_)
                 | Effect::LogWarning(_)
                 | Effect::SetListGauge(..)
                 | Effect::LogInfo(_) => {}

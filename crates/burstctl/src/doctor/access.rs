@@ -76,7 +76,7 @@ pub(super) fn required_access<'a>(
 fn access_of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
     let verbs = match config.sync.mode {
         SyncMode::List => &[Verb::List][..],
-        SyncMode::Watch => &[Verb::List, Verb::Watch],
+        SyncMode::Auto | SyncMode::Stream | SyncMode::Watch => &[Verb::List, Verb::Watch],
     };
     let sources = config.content.sources.iter();
     sources.flat_map(move |source| verbs.iter().map(|verb| (*verb, source.clone())))

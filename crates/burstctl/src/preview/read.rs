@@ -57,7 +57,7 @@ pub fn read(
     now: Time,
     mut get: impl FnMut(&str) -> Result<ApiAnswer, Failure>,
 ) -> Result<ClusterRead, Vec<ListError>> {
-    let mut leader = Leader::new(config, Handover::default(), now);
+    let mut leader = Leader::new(config, Handover::default(), now).without_streams();
     let mut effects = VecDeque::from(leader.tick(now));
     let (mut read, mut lists) = (ClusterRead::default(), BTreeMap::<usize, ListState>::new());
     loop {
@@ -93,6 +93,8 @@ pub fn read(
             | Effect::SetGauges(_)
             | Effect::SetListGauge(..)
             | Effect::CountPoll(_)
+            | Effect::CloseStream(_)
+            | Effect::LogError(_)
             | Effect::LogWarning(_)
             | Effect::LogInfo(_) => {}
         }

@@ -112,7 +112,7 @@ fn a_successor_knows_which_objects_are_excluded() {
             Payload::Page(page)
         }),
     };
-    let watched = || parse(&format!(r#"{{"cluster":"k"{POLICIES}}}"#));
+    let watched = || parse(&format!(r#"{{"cluster":"k","sync":{{"mode":"watch"}}{POLICIES}}}"#));
     let mut first = Leader::new(watched(), Handover::default(), T0);
     let mut first = round_of(&mut first, T0, api);
     let published = first.policies.unwrap();

@@ -31,6 +31,11 @@ impl Listing {
         }
     }
 
+    /// Returns whether no page was read yet.
+    pub(super) fn is_first_page(&self) -> bool {
+        self.pages == 0
+    }
+
     /// Notes that the last page is followed by another one.
     ///
     /// # Errors

@@ -80,7 +80,9 @@ impl Reflector {
                 self.state = ReflectorState::Waiting { since, due };
             }
             ReflectorState::Waiting { .. } => {}
-            ReflectorState::Listing(_) | ReflectorState::Watching { .. } => self.retry_at_once = self.is_failing(),
+            ReflectorState::Listing(_) | ReflectorState::Watching { .. } | ReflectorState::Streaming(_) => {
+                self.retry_at_once = self.is_failing();
+            }
         }
     }
 
@@ -102,5 +104,6 @@ impl Reflector {
     pub(super) fn clear_failures(&mut self) {
         self.backoff.reset();
         (self.has_expired, self.retry_at_once) = (false, false);
+        self.streams.is_interrupted = false;
     }
 }

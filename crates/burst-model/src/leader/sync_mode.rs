@@ -1,0 +1,59 @@
+//! How the lists are kept up to date at the moment, for the log: by streams, or in windows, and why.
+
+use super::effect::Effect;
+use crate::config::duration::DurationText;
+use crate::config::{Config, SyncMode};
+use crate::time::Time;
+use std::time::Duration;
+
+/// The time between two lines. Where several proxies' filters serve one cluster, each request may find another one.
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
+
+/// What became of a request that could have been a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ModeInUse {
+    /// It is a stream.
+    Streams,
+    /// It was answered in one piece.
+    Windows,
+}
+
+/// Reports the mode, and each change of it.
+#[derive(Debug, Default)]
+pub(super) struct ModeReporter {
+    reported: Option<(ModeInUse, Time)>,
+}
+
+impl ModeReporter {
+    /// Returns a line for the log if the mode is another one than before.
+    pub(super) fn report(&mut self, mode: ModeInUse, config: &Config, now: Time) -> Option<Effect> {
+        let is_known = self
+            .reported
+            .is_some_and(|(reported, at)| reported == mode || (at <= now && now.since(at) < MIN_INTERVAL));
+        if is_known {
+            return None;
+        }
+        self.reported = Some((mode, now));
+        Some(message(mode, config))
+    }
+}
+
+fn message(mode: ModeInUse, config: &Config) -> Effect {
+    let cluster = &config.api.cluster;
+    if mode == ModeInUse::Streams {
+        return Effect::LogInfo(format!(
+            "reading the Kubernetes API by streams: this filter is also an upstream filter of the Envoy cluster {cluster:?}"
+        ));
+    }
+    let missing = format!("this filter is not an upstream filter of the Envoy cluster {cluster:?} in the same Wasm VM");
+    if config.sync.mode == SyncMode::Stream {
+        return Effect::LogError(format!(
+            "nothing is read: `sync.mode` is `stream`, and {missing}; add it to the cluster as docs/configuration.md \
+             shows, or set `sync.mode` to `auto`"
+        ));
+    }
+    let [window, workload_window] = [config.sync.window, config.sync.workload_window].map(DurationText);
+    Effect::LogInfo(format!(
+        "watching in windows of {window}, and {workload_window} for workloads: {missing}"
+    ))
+}

@@ -1,0 +1,555 @@
+//! How a reflector reads responses as they come: what it offers to be sent as a stream, and what the messages of a stream
+//! and its end lead to.
+
+use super::initial_events::InitialEvents;
+use super::listing::Listing;
+use super::stream::{
+    Probe, Stream, StreamContent, StreamForm, StreamId, StreamPolicy, StreamRead, StreamRequest, add_items,
+    last_changes, probe_request,
+};
+use super::{ApiRequest, MIN_WINDOW, Reflector, ReflectorEvent, ReflectorState};
+use crate::hash;
+use crate::kube::{BodyEnd, BodyItem, Failure, ListPage, ParseGuard, Payload, StreamStart, Verb, WatchBatch};
+use crate::sync::backoff::scaled_by_chance;
+use crate::sync::interval::TICK_TOLERANCE;
+use crate::time::Time;
+use std::time::Duration;
+
+/// A stream lasts between this and twice as long, as in client-go.
+const MIN_LIFETIME: Duration = Duration::from_secs(300);
+
+/// Consecutive streams that break without a message, after which the list is watched in windows.
+const MAX_BROKEN_STREAMS: u32 = 3;
+
+/// How long it is watched in windows then.
+const WINDOWS_TIME: Duration = Duration::from_secs(600);
+
+/// How long a list is read in pages after the server refused to send it as events.
+const PAGES_TIME: Duration = Duration::from_secs(3600);
+
+/// Consecutive lists as events that break, after which the list is read in pages.
+const MAX_BROKEN_LISTS: u32 = 2;
+
+/// The bytes of a stream that one call parses. The objects in them take two or three millilasts.
+const MAX_BYTES: usize = 256 << 10;
+
+/// What a reflector knows about streams.
+#[derive(Debug, Default)]
+pub(super) struct StreamState {
+    policy: StreamPolicy,
+    /// There are not too many streams for another one.
+    is_allowed: bool,
+    /// What the request that is under way reads if it becomes a stream.
+    offer: Option<StreamForm>,
+    /// The last stream broke after it had worked. A short watch brings what it would have brought.
+    pub(super) is_interrupted: bool,
+    /// Consecutive streams that broke without a message.
+    broken: u32,
+    /// When the last of too many of them broke.
+    windows_since: Option<Time>,
+    broken_lists: u32,
+    /// When the server refused to send a list as events.
+    pages_since: Option<Time>,
+    /// Streams that were given up and are still open.
+    closed: Vec<StreamId>,
+}
+
+/// Returns whether a time that began at `since` is over, or the clock was set back.
+fn is_over(since: Option<Time>, lasts: Duration, now: Time) -> bool {
+    since.is_none_or(|since| now < since || now.since(since) >= lasts)
+}
+
+/// The length of a stream. The proxies of a cluster, and the lists of a proxy, must not all ask again at once.
+fn lifetime(path: &str, now: Time) -> Duration {
+    let chance = u32::try_from(hash::of(&(now.unix_millis(), path)) >> 32).unwrap_or_default();
+    Duration::from_secs((MIN_LIFETIME + scaled_by_chance(MIN_LIFETIME, chance)).as_secs())
+}
+
+impl Reflector {
+    /// Has responses read as they come, or not.
+    pub fn set_stream_policy(&mut self, policy: StreamPolicy) {
+        self.streams.policy = policy;
+    }
+
+    /// Allows the next request to become a stream, or not.
+    pub fn allow_stream(&mut self, is_allowed: bool) {
+        self.streams.is_allowed = is_allowed;
+    }
+
+    /// Returns whether a stream is open, or a request is under way that may become one.
+    #[must_use]
+    pub fn uses_stream(&self) -> bool {
+        self.streams.offer.is_some() || self.stream().is_some()
+    }
+
+    /// Returns whether changes arrive by an open stream.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.stream().is_some_and(Stream::is_live)
+    }
+
+    /// Returns whether the request that is under way may become a stream, and did not yet.
+    #[must_use]
+    pub fn offers_stream(&self) -> bool {
+        self.streams.offer.is_some()
+    }
+
+    /// The open stream.
+    #[must_use]
+    pub fn stream_id(&self) -> Option<StreamId> {
+        self.stream().map(|stream| stream.id)
+    }
+
+    /// Returns whether an open stream has work left that waits for nothing.
+    #[must_use]
+    pub fn is_stream_busy(&self) -> bool {
+        self.stream().is_some_and(Stream::is_busy)
+    }
+
+    /// Returns the streams that were given up since the last call. They are to be closed.
+    pub fn take_closed_streams(&mut self) -> Vec<StreamId> {
+        std::mem::take(&mut self.streams.closed)
+    }
+
+    /// When the list was certainly current, as an open stream of changes shows it.
+    #[must_use]
+    pub fn proven_at(&self, now: Time) -> Option<Time> {
+        self.stream().filter(|stream| stream.is_live())?.proven_at(now)
+    }
+
+    /// Corrects the times of a stream that were noted before the clock was set back.
+    pub fn set_stream_back(&mut self, last: Time, now: Time) {
+        if let Some(stream) = self.stream_mut() {
+            stream.set_back(last, now);
+        }
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        match &self.state {
+            ReflectorState::Streaming(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    fn stream_mut(&mut self) -> Option<&mut Stream> {
+        match &mut self.state {
+            ReflectorState::Streaming(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// Adds the form of a request that is sent if its response can be read as it comes.
+    pub(super) fn with_stream(&mut self, mut request: ApiRequest, now: Time) -> ApiRequest {
+        self.streams.offer = None;
+        if self.streams.policy == StreamPolicy::Never || !self.streams.is_allowed {
+            return request;
+        }
+        let form = self.stream_form(&request, now);
+        let lasts = lifetime(&request.path, now);
+        let start = match form {
+            StreamForm::Page | StreamForm::Window => None,
+            StreamForm::WatchList => Some(StreamStart::WatchList),
+            StreamForm::Watch => self.resource_version().map(StreamStart::From),
+        };
+        let (path, watch_timeout) = match start {
+            Some(start) => (self.source.stream_path(start, lasts.as_secs()), lasts),
+            None => (request.path.clone(), request.watch_timeout),
+        };
+        self.streams.offer = Some(form);
+        request.stream = Some(StreamRequest { path, watch_timeout });
+        request
+    }
+
+    fn stream_form(&self, request: &ApiRequest, now: Time) -> StreamForm {
+        let is_first_page = matches!(&self.state, ReflectorState::Listing(listing) if listing.is_first_page());
+        match request.verb {
+            Verb::List if is_first_page && self.may_watch_list(now) => StreamForm::WatchList,
+            Verb::List => StreamForm::Page,
+            Verb::Watch if self.is_catching_up() => StreamForm::Window,
+            Verb::Watch if !is_over(self.streams.windows_since, WINDOWS_TIME, now) => StreamForm::Window,
+            Verb::Watch => StreamForm::Watch,
+        }
+    }
+
+    /// Returns whether the list may be read as events. Not where it is listed because it cannot be watched.
+    fn may_watch_list(&self, now: Time) -> bool {
+        self.schedule.window.is_some() && self.lists_before_watch == 0 && !self.avoids_watch_list(now)
+    }
+
+    /// Returns whether the list is read in pages because the server refused to send it as events.
+    #[must_use]
+    pub fn avoids_watch_list(&self, now: Time) -> bool {
+        !is_over(self.streams.pages_since, PAGES_TIME, now)
+    }
+
+    /// Has the list read in pages for a while.
+    pub fn avoid_watch_list(&mut self, now: Time) {
+        self.streams.pages_since = Some(now);
+    }
+
+    /// Replaces an answer that did not come by a stream although it must.
+    pub(super) fn refuse_unstreamed(&mut self, answer: Result<Payload, Failure>) -> Result<Payload, Failure> {
+        let was_offered = self.streams.offer.take().is_some();
+        match self.streams.policy {
+            StreamPolicy::Required if was_offered => answer.and(Err(Failure::NotStreamed)),
+            _ => answer,
+        }
+    }
+
+    /// Notes that the request under way became a stream. Returns whether it may.
+    pub fn open_stream(&mut self, id: StreamId, now: Time) -> bool {
+        let waiting = ReflectorState::Waiting { since: now, due: now };
+        let content = match (self.streams.offer.take(), std::mem::replace(&mut self.state, waiting)) {
+            (Some(StreamForm::Page), ReflectorState::Listing(listing)) => StreamContent::Page {
+                listing,
+                page: ListPage::default(),
+            },
+            (Some(StreamForm::WatchList), ReflectorState::Listing(listing)) => StreamContent::Initial {
+                listing,
+                events: InitialEvents::default(),
+            },
+            (Some(StreamForm::Window), ReflectorState::Watching { .. }) => StreamContent::Window,
+            (Some(StreamForm::Watch), ReflectorState::Watching { .. }) => StreamContent::Live,
+            (_, state) => {
+                self.state = state;
+                return false;
+            }
+        };
+        self.state = ReflectorState::Streaming(Stream::new(id, content, now).into());
+        true
+    }
+
+    /// Notes that the response of a stream begins.
+    pub fn accept_stream(&mut self, id: StreamId, now: Time) {
+        if let Some(stream) = self.stream_mut().filter(|stream| stream.id == id) {
+            stream.accepted_at.get_or_insert(now);
+        }
+    }
+
+    /// Adds the next bytes of a stream. Returns whether the stream is known.
+    pub fn push_chunk(&mut self, id: StreamId, chunk: &[u8], now: Time) -> bool {
+        let Some(stream) = self.stream_mut().filter(|stream| stream.id == id) else {
+            return false;
+        };
+        stream.accepted_at.get_or_insert(now);
+        stream.push(chunk);
+        true
+    }
+
+    /// Notes the end of a stream. Returns whether the stream is known.
+    pub fn end_stream(&mut self, id: StreamId, end: Result<(), Failure>) -> bool {
+        let stream = self.stream_mut().filter(|stream| stream.id == id);
+        let is_known = stream.is_some();
+        if let Some(stream) = stream {
+            stream.set_end(end);
+        }
+        is_known
+    }
+
+    /// Reads a part of what the open stream brought, at most `max_objects` objects. `chance` is any 32 random bits.
+    pub fn read_stream(
+        &mut self,
+        guard: &mut dyn ParseGuard,
+        max_objects: usize,
+        now: Time,
+        chance: u32,
+    ) -> StreamRead {
+        let mut read = StreamRead::default();
+        let ReflectorState::Streaming(stream) = &mut self.state else {
+            return read;
+        };
+        let parsed = stream.parse(&self.source, guard, max_objects, MAX_BYTES, now);
+        read.parsed = parsed.items.len();
+        self.add_items(parsed.items, now, &mut read.events);
+        let end = match parsed.failure {
+            // The stream goes on, and nothing in it can be read any more.
+            Some(failure) => {
+                self.close_stream();
+                Some(Err(failure))
+            }
+            None => self.stream_mut().and_then(Stream::take_end),
+        };
+        if let Some(end) = end {
+            self.finish_stream(end, now, chance, &mut read);
+        }
+        read
+    }
+
+    /// Gives up a stream whose server does not answer, or does not go on with its list.
+    pub fn check_stream(&mut self, now: Time, chance: u32) -> StreamRead {
+        let mut read = StreamRead::default();
+        if self
+            .stream()
+            .is_some_and(|stream| !stream.is_busy() && stream.is_overdue(now))
+        {
+            self.close_stream();
+            self.finish_stream(Err(Failure::Timeout), now, chance, &mut read);
+        }
+        read
+    }
+
+    fn add_items(&mut self, items: Vec<BodyItem>, now: Time, events: &mut Vec<ReflectorEvent>) {
+        if items.is_empty() {
+            return;
+        }
+        let Some(stream) = self.stream_mut() else { return };
+        if let StreamContent::Page { page, .. } = &mut stream.content {
+            add_items(page, items);
+            return;
+        }
+        let mut batch = WatchBatch::default();
+        for item in items {
+            match item {
+                BodyItem::Change {
+                    change,
+                    resource_version,
+                } => {
+                    batch.changes.push(change);
+                    batch.resource_version = Some(resource_version);
+                }
+                BodyItem::Bookmark {
+                    resource_version,
+                    ends_initial_events,
+                } => {
+                    batch.resource_version = Some(resource_version);
+                    if ends_initial_events {
+                        self.end_initial_events(std::mem::take(&mut batch), now, events);
+                    }
+                }
+                BodyItem::Item(_) => {}
+            }
+        }
+        self.add_changes(batch, events);
+    }
+
+    /// Adds changes to a list that is being sent, or takes them as news.
+    fn add_changes(&mut self, batch: WatchBatch, events: &mut Vec<ReflectorEvent>) {
+        let Some(version) = batch.resource_version.filter(|version| !version.is_empty()) else {
+            return;
+        };
+        let ReflectorState::Streaming(stream) = &mut self.state else {
+            return;
+        };
+        if let StreamContent::Initial { events, .. } = &mut stream.content {
+            events.add(&self.source.resource, batch.changes);
+            return;
+        }
+        if stream.is_live() {
+            (self.streams.broken, self.failed_watches) = (0, 0);
+        }
+        self.resource_version = Some(version.clone());
+        events.push(ReflectorEvent::Changed(WatchBatch {
+            changes: last_changes(batch.changes),
+            resource_version: Some(version),
+        }));
+    }
+
+    /// Handles the bookmark after the last object of a list. The stream goes on with its changes.
+    fn end_initial_events(&mut self, mut batch: WatchBatch, now: Time, events: &mut Vec<ReflectorEvent>) {
+        let version = batch.resource_version.take().unwrap_or_default();
+        let ReflectorState::Streaming(stream) = &mut self.state else {
+            return;
+        };
+        let StreamContent::Initial { .. } = &stream.content else {
+            batch.resource_version = Some(version);
+            self.add_changes(batch, events);
+            return;
+        };
+        let StreamContent::Initial {
+            events: mut initial, ..
+        } = std::mem::replace(&mut stream.content, StreamContent::Live)
+        else {
+            return;
+        };
+        initial.add(&self.source.resource, batch.changes);
+        let (listed, later) = initial.into_list(version.clone());
+        self.clear_failures();
+        self.page_size.record_complete_list();
+        (self.is_behind, self.streams.broken_lists) = (false, 0);
+        self.resource_version = Some(version.clone()).filter(|version| !version.is_empty());
+        self.requested_at = self.requested_at.min(now);
+        events.push(ReflectorEvent::Relisted(listed));
+        events.push(ReflectorEvent::Changed(WatchBatch {
+            changes: last_changes(later),
+            resource_version: Some(version),
+        }));
+    }
+
+    /// Takes a stream as over. What it led to is in `read`.
+    fn finish_stream(&mut self, end: Result<(), Failure>, now: Time, chance: u32, read: &mut StreamRead) {
+        let waiting = ReflectorState::Waiting { since: now, due: now };
+        let ReflectorState::Streaming(stream) = std::mem::replace(&mut self.state, waiting) else {
+            return;
+        };
+        let (opened_at, has_worked) = (stream.opened_at, stream.last_message_at.is_some());
+        let (content, body) = match end {
+            Ok(()) => stream.finish(&self.source),
+            Err(failure) => (stream.content, Err(failure)),
+        };
+        match (content, body) {
+            (StreamContent::Page { listing, page }, body) => self.finish_page(listing, page, body, read),
+            (StreamContent::Initial { listing, .. }, body) => {
+                let failure = body.err().unwrap_or(Failure::Disconnected);
+                self.finish_initial_events(listing, failure, now, chance, read);
+            }
+            (StreamContent::Window, body) => {
+                self.state = ReflectorState::Watching { started_at: opened_at };
+                read.answer = Some(body.map(|_| Payload::WatchBatch(WatchBatch::default())));
+            }
+            (StreamContent::Live, Ok(_)) => {
+                self.state = ReflectorState::Watching { started_at: opened_at };
+                read.answer = Some(Ok(Payload::WatchBatch(WatchBatch::default())));
+            }
+            (StreamContent::Live, Err(failure)) => {
+                if !matches!(failure, Failure::Disconnected | Failure::Timeout) {
+                    self.state = ReflectorState::Watching { started_at: opened_at };
+                    read.answer = Some(Err(failure));
+                    return;
+                }
+                let event = self.interrupt(opened_at, has_worked, failure, now, chance);
+                read.events.push(event);
+            }
+        }
+    }
+
+    fn finish_page(
+        &mut self,
+        listing: Listing,
+        mut page: ListPage,
+        body: Result<BodyEnd, Failure>,
+        read: &mut StreamRead,
+    ) {
+        self.state = ReflectorState::Listing(listing);
+        read.answer = Some(match body {
+            Ok(BodyEnd::List {
+                resource_version,
+                continue_token,
+            }) => {
+                (page.resource_version, page.continue_token) = (resource_version, continue_token);
+                Ok(Payload::Page(page))
+            }
+            Ok(BodyEnd::Watch) => Err(Failure::Disconnected),
+            Err(failure) => Err(failure),
+        });
+    }
+
+    /// Handles the end of a list that was not sent in full. Nothing of it is applied.
+    fn finish_initial_events(
+        &mut self,
+        listing: Listing,
+        failure: Failure,
+        now: Time,
+        chance: u32,
+        read: &mut StreamRead,
+    ) {
+        let is_broken = matches!(failure, Failure::Disconnected | Failure::Timeout);
+        self.streams.broken_lists = self.streams.broken_lists.saturating_add(is_broken.into());
+        let is_unavailable =
+            is_broken || failure.is_server_unavailable() || matches!(failure, Failure::Unauthorized(_));
+        if !is_unavailable || self.streams.broken_lists >= MAX_BROKEN_LISTS {
+            // Pages show what is wrong, if they fail too.
+            self.streams.broken_lists = 0;
+            self.avoid_watch_list(now);
+            self.state = ReflectorState::Waiting {
+                since: now,
+                due: now.max(
+                    listing
+                        .started_at
+                        .min(now)
+                        .after(MIN_WINDOW.saturating_sub(TICK_TOLERANCE)),
+                ),
+            };
+            read.events.push(ReflectorEvent::WatchListRefused(failure));
+            return;
+        }
+        let event = self.handle_failure(Verb::Watch, failure, now, chance);
+        read.events.push(event);
+    }
+
+    /// Handles a stream of changes that broke.
+    fn interrupt(
+        &mut self,
+        opened_at: Time,
+        has_worked: bool,
+        failure: Failure,
+        now: Time,
+        chance: u32,
+    ) -> ReflectorEvent {
+        if has_worked {
+            self.streams.is_interrupted = true;
+            self.state = ReflectorState::Waiting {
+                since: now,
+                due: now.max(opened_at.min(now).after(MIN_WINDOW.saturating_sub(TICK_TOLERANCE))),
+            };
+            return ReflectorEvent::Interrupted(failure);
+        }
+        self.streams.broken = self.streams.broken.saturating_add(1);
+        if self.streams.broken >= MAX_BROKEN_STREAMS {
+            (self.streams.broken, self.streams.windows_since) = (0, Some(now));
+        }
+        self.handle_failure(Verb::Watch, failure, now, chance)
+    }
+
+    /// Has the shell close the open stream. What still comes of it is ignored as soon as the state is another one.
+    fn close_stream(&mut self) {
+        let id = self.stream_id();
+        self.streams.closed.extend(id);
+    }
+
+    /// Closes a stream of changes. The next request is due at once.
+    pub(super) fn close_live_stream(&mut self) {
+        if self.is_live()
+            || self
+                .stream()
+                .is_some_and(|stream| matches!(stream.content, StreamContent::Window))
+        {
+            self.close_stream();
+            self.state = ReflectorState::Waiting {
+                since: Time::default(),
+                due: Time::default(),
+            };
+        }
+    }
+
+    /// Returns a request that shows whether a silent stream is alive, if one is due.
+    pub fn due_probe(&mut self, now: Time) -> Option<ApiRequest> {
+        let version = self.resource_version.clone()?;
+        let stream = self.stream_mut()?;
+        if stream.is_busy() || stream.probe != Probe::None || !stream.is_silent(now) {
+            return None;
+        }
+        stream.probe = Probe::Sent(now);
+        Some(probe_request(&self.source, &version, MIN_WINDOW))
+    }
+
+    /// Takes the response to a probe. If the stream is dead, it is given up and continued.
+    pub fn handle_probe(&mut self, answer: Result<WatchBatch, Failure>, now: Time) -> StreamRead {
+        let mut read = StreamRead::default();
+        let Some(stream) = self.stream_mut() else { return read };
+        let Probe::Sent(sent_at) = std::mem::replace(&mut stream.probe, Probe::None) else {
+            return read;
+        };
+        let has_message = stream.last_message_at.is_some_and(|at| at >= sent_at);
+        if has_message || stream.is_busy() {
+            return read;
+        }
+        match answer {
+            Ok(batch) if batch.changes.is_empty() => {
+                stream.last_message_at = Some(now);
+                self.add_changes(batch, &mut read.events);
+            }
+            Ok(batch) => {
+                self.add_changes(batch, &mut read.events);
+                self.close_live_stream();
+                read.events.push(ReflectorEvent::Interrupted(Failure::Disconnected));
+            }
+            Err(failure) => {
+                let opened_at = stream.opened_at;
+                self.close_stream();
+                self.state = ReflectorState::Watching { started_at: opened_at };
+                read.answer = Some(Err(failure));
+            }
+        }
+        read
+    }
+}
