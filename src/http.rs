@@ -78,9 +78,9 @@ impl Handler {
     }
 
     /// Takes what the leader published for the metrics APIs.
-    pub(crate) fn refresh(&self) {
+    pub(crate) fn refresh(&self, now: Time) {
         if let Some(apis) = &self.metrics_apis {
-            apis.refresh();
+            apis.refresh(now);
         }
     }
 

@@ -6,11 +6,9 @@
 
 use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::CalloutAnswer;
-use crate::leader_guard::LeaderGuard;
 use crate::metrics_apis::AdapterDiscovery;
-use crate::quarantine::trap_on;
 use crate::requests::Aggregator;
-use crate::shared_data::{CasConflict, FencedKey, GarbageCollector, SharedValue, Term, overwrite};
+use crate::shared_data::{EnvoySharedData, FencedKey, GarbageCollector, LeaderGuard, Term};
 use crate::view::View;
 use crate::{log, vm};
 use burst_model::cluster_reader::{ClusterReader, ReadRequest, ReadResult};
@@ -21,6 +19,7 @@ use burst_model::records::Record;
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::election::Lease;
 use burst_model::time::Time;
+use burst_shared_data::{CasConflict, SharedData};
 use std::rc::Rc;
 
 pub(crate) struct LeaderTask {
@@ -48,7 +47,7 @@ impl LeaderTask {
     /// Begins a term with what the last leader left. `lease` is the record that this VM has just written.
     pub(crate) fn start(view: Rc<View>, lease: &Lease, now: Time) -> Result<Self, CasConflict> {
         let keys = &view.keys;
-        let mut guard = LeaderGuard::new(keys);
+        let mut guard = LeaderGuard::new(keys, vm::id());
         guard.begin_work();
         guard.observe_marks(&view.quarantine.tick(), now);
         let term = Rc::new(Term::new(&keys.lease, lease.holder));
@@ -61,7 +60,7 @@ impl LeaderTask {
         let policies_item = Item::of_bytes(ItemKind::Policies, &policies_bytes);
         let last_policies = view
             .quarantine
-            .take(policies_item, || Record::from_bytes(&policies_bytes));
+            .take(policies_item, now, || Record::from_bytes(&policies_bytes));
         let handover = Handover {
             snapshot: Snapshot::open(snapshot_bytes).ok(),
             confirmed: Record::from_bytes(&confirmed_bytes),
@@ -143,7 +142,7 @@ impl LeaderTask {
         };
         let quarantine = &self.view.quarantine;
         quarantine
-            .take(checkpoint, || step(&mut self.reader, now))
+            .take(checkpoint, now, || step(&mut self.reader, now))
             .unwrap_or_default()
     }
 
@@ -203,7 +202,9 @@ impl LeaderTask {
                     self.published = Some(snapshot);
                 }
                 Effect::PublishPolicies(policies) => self.policies.write(&policies.to_bytes())?,
-                Effect::WriteCheckpoint(checkpoint) => overwrite(&self.view.keys.checkpoint, &checkpoint),
+                Effect::WriteCheckpoint(checkpoint) => {
+                    EnvoySharedData::overwrite(&self.view.keys.checkpoint, &checkpoint)
+                }
                 Effect::RecordFailures(failures) => self.failures.write(&failures.to_bytes())?,
                 Effect::SetGauges(totals) => vm::stats().show_totals(&totals),
                 Effect::SetListGauge(source, readable) => vm::stats().show_list(&source, readable),
@@ -241,14 +242,14 @@ impl LeaderTask {
 
 /// Starts the reader with the checkpoint of the last leader. If that is in quarantine, the reader lists everything.
 fn start_reader(view: &View, handover: Handover, now: Time) -> (ClusterReader, Option<Item>) {
-    let bytes = SharedValue::read(&view.keys.checkpoint).bytes;
+    let bytes = EnvoySharedData::read(&view.keys.checkpoint).bytes;
     let checkpoint = Item::of_bytes(ItemKind::Checkpoint, &bytes);
-    let is_marked = !bytes.is_empty() && view.quarantine.begin(checkpoint);
+    let is_marked = !bytes.is_empty() && view.quarantine.begin(checkpoint, now);
     let read_checkpoint = || {
         if !is_marked {
             return Vec::new();
         }
-        trap_on(ItemKind::Checkpoint, &bytes);
+        EnvoySharedData::before_parse(ItemKind::Checkpoint, &bytes);
         bytes
     };
     let reader = ClusterReader::new(view.config.clone(), handover, read_checkpoint, now);

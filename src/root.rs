@@ -6,13 +6,14 @@ use crate::host::{self, CalloutAnswer};
 use crate::http::Handler;
 use crate::leader::LeaderTask;
 use crate::log;
-use crate::shared_data::{CasConflict, SharedValue, compare_and_set, new_vm_id};
+use crate::shared_data::EnvoySharedData;
 use crate::view::View;
 use crate::vm::{self, Candidates};
 use burst_model::config::{Artifact, Config, Role};
 use burst_model::records::Record;
 use burst_model::sync::election::{self, Decision, Elector, ElectorState, Lease};
 use burst_model::time::Time;
+use burst_shared_data::{CasConflict, SharedData, SharedValue, new_vm_id};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -50,6 +51,7 @@ impl RootContext {
                 let mut active = ActiveRoot::new(self.id, config);
                 // Otherwise a VM would serve nothing after a reload until its first tick.
                 active.refresh(host::now());
+                active.log_notices();
                 let handler = active.handler.clone();
                 self.active = Some(active);
                 host::tick_every(TICK);
@@ -87,6 +89,7 @@ impl RootContext {
                 active.work(now, |leader| leader.on_callout(purpose, answer, now));
                 active.refresh(now);
                 active.set_tick_period();
+                active.log_notices();
             }
         }
     }
@@ -158,6 +161,7 @@ impl ActiveRoot {
             self.former_leader = None;
         }
         self.set_tick_period();
+        self.log_notices();
     }
 
     fn full_tick(&mut self, now: Time) {
@@ -190,16 +194,28 @@ impl ActiveRoot {
         let leader = &mut self.leader;
         self.view
             .refresh(|| leader.as_mut().and_then(LeaderTask::take_published), now);
-        self.handler.refresh();
+        self.handler.refresh(now);
+    }
+
+    /// Logs which items are refused from now on.
+    fn log_notices(&self) {
+        for notice in self.view.quarantine.take_notices() {
+            vm::stats().quarantined_records.count();
+            log::warn(format_args!("{notice}"));
+        }
     }
 
     /// Observes the lease, and begins, continues or ends a term.
     fn elect(&mut self, now: Time) {
-        let Some(elector) = self.elector.take().or_else(|| new_vm_id().map(Elector::new)) else {
+        let Some(elector) = self
+            .elector
+            .take()
+            .or_else(|| new_vm_id::<EnvoySharedData>().map(Elector::new))
+        else {
             return;
         };
         let elector = self.elector.insert(elector);
-        let found = SharedValue::read(&self.view.keys.lease);
+        let found = EnvoySharedData::read(&self.view.keys.lease);
         let state = ElectorState {
             has_served: vm::has_served(),
             // A VM that has just taken the lease is about to begin, so it is not idle.
@@ -214,7 +230,7 @@ impl ActiveRoot {
             return self.end_term();
         }
         if matches!(decision, Decision::Succeed(_)) {
-            self.view.quarantine.suspect(now);
+            self.view.quarantine.suspect_last_leader(now);
         }
         if self.leader.is_none() {
             log::info(format_args!(
@@ -227,7 +243,7 @@ impl ActiveRoot {
     }
 
     fn write_lease(&self, lease: &Lease, found: &SharedValue) -> Result<(), CasConflict> {
-        compare_and_set(&self.view.keys.lease, &lease.to_bytes(), found.cas)
+        EnvoySharedData::compare_and_set(&self.view.keys.lease, &lease.to_bytes(), found.cas)
     }
 
     /// Ends the term, and keeps what its task holds to release it later.
@@ -255,7 +271,7 @@ impl ActiveRoot {
     fn resign(&mut self) {
         self.candidates.remove(self.id);
         self.view.quarantine.tick();
-        let found = SharedValue::read(&self.view.keys.lease);
+        let found = EnvoySharedData::read(&self.view.keys.lease);
         let state = ElectorState {
             has_served: false,
             is_idle: true,

@@ -3,10 +3,8 @@
 
 use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::CalloutAnswer;
-use crate::leader_guard::LeaderGuard;
 use crate::log;
-use crate::quarantine::Quarantine;
-use crate::shared_data::{Cas, CasConflict, FencedKey, SharedValue, Term};
+use crate::shared_data::{EnvoySharedData, FencedKey, LeaderGuard, Quarantine, Term};
 use crate::view::View;
 use crate::vm;
 use burst_metrics_api::ApiVersion;
@@ -17,6 +15,7 @@ use burst_model::failure_state::{FailureState, StateChange};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::records::Record;
 use burst_model::time::Time;
+use burst_shared_data::{Cas, CasConflict, SharedData};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -165,14 +164,14 @@ pub(super) struct KnownAdapters {
 
 impl KnownAdapters {
     /// Reads what the leader published.
-    pub(super) fn refresh(&mut self, key: &str, quarantine: &Quarantine) {
+    pub(super) fn refresh(&mut self, key: &str, quarantine: &Quarantine, now: Time) {
         if super::COMPILED_OUT {
             return;
         }
-        let found = SharedValue::read(key);
+        let found = EnvoySharedData::read(key);
         if self.version != Some(found.cas) {
             let item = Item::of_bytes(ItemKind::AdapterResources, &found.bytes);
-            if let Some(resources) = quarantine.take(item, || found.record()) {
+            if let Some(resources) = quarantine.take(item, now, || found.record()) {
                 self.version = Some(found.cas);
                 self.resources = resources.unwrap_or_default();
             }

@@ -6,7 +6,7 @@
 use crate::callouts::{self, Callout, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::log;
-use crate::shared_data::new_vm_id;
+use crate::shared_data::EnvoySharedData;
 use crate::vm::{self, BulkPermit, MAX_WAITING};
 use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{self, ReviewCache, ReviewError, ReviewResult, ReviewVerdict};
@@ -16,6 +16,7 @@ use burst_model::config::ApiConfig;
 use burst_model::failure_state::{FailureState, StateChange};
 use burst_model::serve::LocalReply;
 use burst_model::sync::election::VmId;
+use burst_shared_data::new_vm_id;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -166,6 +167,6 @@ impl Authorizer {
 }
 
 fn register_wake_queue() -> Option<u32> {
-    let VmId(id) = new_vm_id()?;
+    let VmId(id) = new_vm_id::<EnvoySharedData>()?;
     host::wake_queue(&format!("burst-metrics/reviews/{id}"))
 }

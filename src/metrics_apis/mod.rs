@@ -22,6 +22,7 @@ use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, RoutedRe
 use burst_model::config::{Authorization, MetricsApisConfig};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::serve::LocalReply;
+use burst_model::time::Time;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -60,9 +61,9 @@ impl MetricsApis {
     }
 
     /// Takes what the leader published of other adapters.
-    pub(crate) fn refresh(&self) {
+    pub(crate) fn refresh(&self, now: Time) {
         let (key, quarantine) = (&self.view.keys.adapter_resources, &self.view.quarantine);
-        self.adapters.borrow_mut().refresh(key, quarantine);
+        self.adapters.borrow_mut().refresh(key, quarantine, now);
     }
 
     /// Sends the reviews that are not sent yet, and answers a batch of the requests that have their result.
@@ -182,7 +183,10 @@ impl MetricsApis {
             ItemKind::MetricsQuery,
             &[&policies[..], &request.fingerprint()].concat(),
         );
-        let answered = self.view.quarantine.answer(item, || self.route(request, apis));
+        let answered = self
+            .view
+            .quarantine
+            .answer(item, host::now(), || self.route(request, apis));
         answered.unwrap_or_else(|| reply(&metrics::quarantined()))
     }
 

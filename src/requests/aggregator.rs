@@ -1,12 +1,10 @@
 //! The leader's part in counting requests. It adds up what the VMs of the proxy counted, and on a hub what other proxies
 //! reported. It publishes the sum, and reports the counts of its own proxy to a hub.
 
-use super::report_store::ReportStore;
 use super::{MAX_VMS, is_due};
 use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::CalloutAnswer;
-use crate::leader_guard::LeaderGuard;
-use crate::shared_data::{CasConflict, FencedKey, SharedValue, Slots, Term, compare_and_set, proxy_id};
+use crate::shared_data::{EnvoySharedData, FencedKey, LeaderGuard, ReportStore, Slots, Term, proxy_id};
 use crate::{log, vm};
 use burst_model::cluster_reader::HttpResponse;
 use burst_model::config::{Config, RequestPath, RequestsConfig};
@@ -16,6 +14,7 @@ use burst_model::records::RequestCountKeys;
 use burst_model::request_rates::report::{self, ReportFailure};
 use burst_model::request_rates::{ReportSettings, Tally, TallySum};
 use burst_model::time::Time;
+use burst_shared_data::{CasConflict, SharedData};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -104,7 +103,9 @@ impl Aggregator {
             sends_reports: self.requests.hub.is_some(),
         };
         let mut all = hub.begin(own);
-        self.reports.add_to(&mut all, &stats, guard, patience, now);
+        let reports = self.reports.add_to(&mut all, guard, patience, now);
+        stats.hub_reports_late.count_all(reports.late);
+        stats.hub_report_bytes.set(reports.bytes as u64);
         let tally = all.tally(now);
         let proxies = tally.as_ref().map_or(0, |_| all.sum.tallies());
         stats.hub_proxies.set(proxies as u64);
@@ -123,11 +124,11 @@ impl Aggregator {
 
     /// When this proxy began to take reports. A time in the future comes from a clock that was set back.
     fn since(&self, now: Time) -> Time {
-        let found = SharedValue::read(&self.since);
+        let found = EnvoySharedData::read(&self.since);
         let since = found.bytes.first_chunk().copied().map(u64::from_le_bytes);
         let since = since.map(Time::from_unix_millis).filter(|since| *since <= now);
         since.unwrap_or_else(|| {
-            let _ = compare_and_set(&self.since, &now.unix_millis().to_le_bytes(), found.cas);
+            let _ = EnvoySharedData::compare_and_set(&self.since, &now.unix_millis().to_le_bytes(), found.cas);
             now
         })
     }

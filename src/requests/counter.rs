@@ -3,7 +3,7 @@
 
 use super::{MAX_VMS, is_due};
 use crate::host;
-use crate::shared_data::{Slots, new_vm_id};
+use crate::shared_data::{LazyId, Slots};
 use burst_model::config::{Config, RequestsConfig};
 use burst_model::records::RequestCountKeys;
 use burst_model::request_rates::{Meter, MeterSlot, SlidingWindow, is_rejected};
@@ -25,7 +25,7 @@ pub(crate) struct RequestCounter {
     window: RefCell<SlidingWindow>,
     slots: Slots,
     /// Taken in the first tick. Envoy tries a configuration in a canary VM, which must write nothing.
-    id: Cell<Option<VmId>>,
+    id: LazyId,
     published: Cell<Option<Time>>,
 }
 
@@ -51,7 +51,7 @@ impl RequestCounter {
             meter: RefCell::default(),
             window: RefCell::new(SlidingWindow::new(requests.window, host::now())),
             slots: Slots::new(keys.vms, MAX_VMS),
-            id: Cell::new(None),
+            id: LazyId::default(),
             published: Cell::new(None),
         }
     }
@@ -80,10 +80,7 @@ impl RequestCounter {
         if !is_due(self.published.get(), interval, now) {
             return;
         }
-        let Some(VmId(id)) = self.id.get().or_else(new_vm_id) else {
-            return;
-        };
-        self.id.set(Some(VmId(id)));
+        let Some(VmId(id)) = self.id.get() else { return };
         if let Some(tally) = window.tally(&meter, u64::from(id), now)
             && self.slots.put(tally.id, &tally.to_text()).is_ok()
         {

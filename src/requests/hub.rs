@@ -1,7 +1,7 @@
 //! Takes the reports of other proxies, which come as requests on a filter chain of their own.
 
-use super::report_store::ReportStore;
 use crate::host;
+use crate::shared_data::ReportStore;
 use crate::stats::Stats;
 use burst_model::config::Config;
 use burst_model::hash;
@@ -55,8 +55,10 @@ fn store(config: &Config, stats: &Stats) -> Result<(), LocalReply> {
     let now = host::now();
     let tally = report::parse(&report, requests.window, requests.proxy_report_max_age(), now).map_err(refused)?;
     let reports = ReportStore::new(RequestCountKeys::new(config.counting_hash()));
-    let stored = reports.put(reporter(), &tally, stats, now);
-    stored.map_err(|no_room: ReportsFull| text(507, format!("{no_room}\n")))
+    let no_room = |full: ReportsFull| text(507, format!("{full}\n"));
+    let evicted = reports.put(reporter(), &tally, now).map_err(no_room)?;
+    stats.hub_reports_evicted.count_all(evicted);
+    Ok(())
 }
 
 /// The hash of the names in the client's certificate, which stay the same when it is renewed. The capacity for reports is

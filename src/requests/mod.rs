@@ -3,7 +3,6 @@
 mod aggregator;
 mod counter;
 mod hub;
-mod report_store;
 
 pub(crate) use aggregator::Aggregator;
 pub(crate) use counter::{InFlightRequest, RequestCounter};

@@ -1,0 +1,40 @@
+//! The protocols by which the VMs of one proxy agree through shared data: a map of bytes with compare-and-swap, and the
+//! only thing that they share.
+//!
+//! A host implements [`SharedData`] for a type without values, and everything here is generic over that type. The current
+//! time is an argument. What is logged, counted or sent is returned as a value, and the shell of the filter does it.
+//!
+//! - [`FencedKey`]: records that only the leader writes. A deposed leader cannot overwrite anything.
+//! - [`Quarantine`] and [`LeaderGuard`]: no VM reads bytes that may have ended another one.
+//! - [`Slots`] and [`ReportStore`]: numbered keys that several writers share.
+//! - [`GarbageCollector`]: empties the keys of configurations that are gone.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
+mod fenced_key;
+mod garbage_collector;
+mod ids;
+mod leader_guard;
+mod quarantine;
+mod report_store;
+mod shared_data;
+mod slots;
+
+pub use fenced_key::{FencedKey, Term};
+pub use garbage_collector::GarbageCollector;
+pub use ids::{LazyId, new_vm_id, proxy_id};
+pub use leader_guard::LeaderGuard;
+pub use quarantine::{Quarantine, QuarantineNotice};
+pub use report_store::{ReportStore, StoredReports};
+pub use shared_data::{Cas, CasConflict, SharedData, SharedValue};
+pub use slots::Slots;

@@ -1,0 +1,55 @@
+//! Envoy's shared data, for the protocols of `burst-shared-data`.
+
+use crate::host;
+use burst_model::hash;
+use burst_shared_data as protocols;
+use burst_shared_data::{CasConflict, SharedData};
+use proxy_wasm::hostcalls;
+
+/// The shared data of the proxy that runs this VM.
+#[derive(Debug)]
+pub(crate) struct EnvoySharedData;
+
+pub(crate) type FencedKey = protocols::FencedKey<EnvoySharedData>;
+pub(crate) type GarbageCollector = protocols::GarbageCollector<EnvoySharedData>;
+pub(crate) type LazyId = protocols::LazyId<EnvoySharedData>;
+pub(crate) type LeaderGuard = protocols::LeaderGuard<EnvoySharedData>;
+pub(crate) type Quarantine = protocols::Quarantine<EnvoySharedData>;
+pub(crate) type ReportStore = protocols::ReportStore<EnvoySharedData>;
+pub(crate) type Slots = protocols::Slots<EnvoySharedData>;
+pub(crate) type Term = protocols::Term<EnvoySharedData>;
+
+impl SharedData for EnvoySharedData {
+    fn get(key: &str) -> Option<(Vec<u8>, u32)> {
+        let (bytes, cas) = hostcalls::get_shared_data(key).ok()?;
+        Some((bytes.unwrap_or_default(), cas?))
+    }
+
+    fn set(key: &str, bytes: &[u8], cas: Option<u32>) -> Result<(), CasConflict> {
+        hostcalls::set_shared_data(key, Some(bytes), cas).map_err(|_| CasConflict)
+    }
+
+    /// Traps if the bytes have the name of a test. A Service of that name is in the snapshot and in the checkpoint, a metric
+    /// of that name in the policies.
+    #[cfg(feature = "test-trap")]
+    fn before_parse(kind: burst_model::quarantine::ItemKind, bytes: &[u8]) {
+        use burst_model::quarantine::ItemKind;
+        let name: &[u8] = match kind {
+            ItemKind::Snapshot => b"burst-test-trap-snapshot",
+            ItemKind::Policies => b"burst-test-trap-policies",
+            ItemKind::Checkpoint => b"burst-test-trap-checkpoint",
+            ItemKind::Object => b"burst-metrics.test/trap",
+            _ => return,
+        };
+        if bytes.windows(name.len()).any(|part| part == name) {
+            host::trap();
+        }
+    }
+}
+
+/// The number of this proxy. Node ids may be empty or equal, so the time in nanoseconds is part of it. `None` if another VM
+/// writes it at the same moment.
+pub(crate) fn proxy_id() -> Option<u64> {
+    let new_id = || hash::of(&(host::property(&["xds", "node", "id"]), host::nanoseconds()));
+    protocols::proxy_id::<EnvoySharedData>(new_id)
+}
