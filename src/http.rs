@@ -3,7 +3,8 @@
 use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
 use crate::metrics_apis::{Disposition, MetricsApis, PendingGuard};
-use crate::requests::{self, InFlightRequest, RequestCounter};
+use crate::requests::{self, RequestCounter};
+use crate::shared_data::InFlightRequest;
 use crate::view::View;
 use crate::vm::{self, BulkPermit};
 use burst_model::config::UpstreamHeader;
@@ -65,7 +66,7 @@ impl Handler {
     pub(crate) fn new(view: &Rc<View>) -> Self {
         Self {
             view: view.clone(),
-            counter: RequestCounter::of(&view.config),
+            counter: requests::counter(&view.config),
             metrics_apis: MetricsApis::new(view).map(Rc::new),
         }
     }

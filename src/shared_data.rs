@@ -1,7 +1,5 @@
 //! Envoy's shared data, for the protocols of `burst-shared-data`.
 
-use crate::host;
-use burst_model::hash;
 use burst_shared_data as protocols;
 use burst_shared_data::{CasConflict, SharedData};
 use proxy_wasm::hostcalls;
@@ -12,11 +10,10 @@ pub(crate) struct EnvoySharedData;
 
 pub(crate) type FencedKey = protocols::FencedKey<EnvoySharedData>;
 pub(crate) type GarbageCollector = protocols::GarbageCollector<EnvoySharedData>;
+pub(crate) type InFlightRequest = protocols::request_counts::InFlightRequest<EnvoySharedData>;
 pub(crate) type LazyId = protocols::LazyId<EnvoySharedData>;
 pub(crate) type LeaderGuard = protocols::LeaderGuard<EnvoySharedData>;
 pub(crate) type Quarantine = protocols::Quarantine<EnvoySharedData>;
-pub(crate) type ReportStore = protocols::ReportStore<EnvoySharedData>;
-pub(crate) type Slots = protocols::Slots<EnvoySharedData>;
 pub(crate) type Term = protocols::Term<EnvoySharedData>;
 
 impl SharedData for EnvoySharedData {
@@ -42,14 +39,7 @@ impl SharedData for EnvoySharedData {
             _ => return,
         };
         if bytes.windows(name.len()).any(|part| part == name) {
-            host::trap();
+            crate::host::trap();
         }
     }
-}
-
-/// The number of this proxy. Node ids may be empty or equal, so the time in nanoseconds is part of it. `None` if another VM
-/// writes it at the same moment.
-pub(crate) fn proxy_id() -> Option<u64> {
-    let new_id = || hash::of(&(host::property(&["xds", "node", "id"]), host::nanoseconds()));
-    protocols::proxy_id::<EnvoySharedData>(new_id)
 }

@@ -45,7 +45,7 @@ impl<H: SharedData> LazyId<H> {
 
 /// The number of this proxy. If it has none yet, it is `new_id` from now on. `None` if another VM writes it at the same
 /// moment.
-pub fn proxy_id<H: SharedData>(new_id: impl FnOnce() -> u64) -> Option<u64> {
+pub(crate) fn proxy_id<H: SharedData>(new_id: impl FnOnce() -> u64) -> Option<u64> {
     let found = H::read(PROXY_KEY);
     if let Some(id) = found.bytes.first_chunk().copied() {
         return Some(u64::from_le_bytes(id));

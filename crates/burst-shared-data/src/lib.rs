@@ -6,7 +6,8 @@
 //!
 //! - [`FencedKey`]: records that only the leader writes. A deposed leader cannot overwrite anything.
 //! - [`Quarantine`] and [`LeaderGuard`]: no VM reads bytes that may have ended another one.
-//! - [`Slots`] and [`ReportStore`]: numbered keys that several writers share.
+//! - [`Slots`]: numbered keys that several writers share.
+//! - [`request_counts`]: the counted requests of all VMs, and of all proxies on a hub.
 //! - [`GarbageCollector`]: empties the keys of configurations that are gone.
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -26,15 +27,14 @@ mod garbage_collector;
 mod ids;
 mod leader_guard;
 mod quarantine;
-mod report_store;
+pub mod request_counts;
 mod shared_data;
 mod slots;
 
 pub use fenced_key::{FencedKey, Term};
 pub use garbage_collector::GarbageCollector;
-pub use ids::{LazyId, new_vm_id, proxy_id};
+pub use ids::{LazyId, new_vm_id};
 pub use leader_guard::LeaderGuard;
 pub use quarantine::{Quarantine, QuarantineNotice};
-pub use report_store::{ReportStore, StoredReports};
 pub use shared_data::{Cas, CasConflict, SharedData, SharedValue};
 pub use slots::Slots;

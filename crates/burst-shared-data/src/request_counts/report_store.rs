@@ -19,9 +19,9 @@ pub struct ReportStore<H> {
     host: PhantomData<H>,
 }
 
-/// The reports that [`ReportStore::add_to`] found.
+/// The reports that [`ReportStore::add_to`] found in shared data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StoredReports {
+pub struct ReportStoreSummary {
     /// Bytes of all reports.
     pub bytes: usize,
     /// How many were too old and were removed.
@@ -63,11 +63,17 @@ impl<H: SharedData> ReportStore<H> {
     }
 
     /// Adds recent reports to `total`, one at a time, and empties the slots of the others.
-    pub fn add_to(&self, total: &mut HubTally, guard: &LeaderGuard<H>, patience: Duration, now: Time) -> StoredReports {
+    pub fn add_to(
+        &self,
+        total: &mut HubTally,
+        guard: &LeaderGuard<H>,
+        patience: Duration,
+        now: Time,
+    ) -> ReportStoreSummary {
         let found = H::read(&self.index);
         let mut index = ReportIndex::read(&found.bytes);
         let late = index.expire(patience, now);
-        let mut reports = StoredReports {
+        let mut reports = ReportStoreSummary {
             bytes: index.bytes(),
             late: 0,
         };
