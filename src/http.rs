@@ -2,7 +2,7 @@
 
 use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
-use crate::metrics_apis::{Disposition, MetricsApis, PendingGuard};
+use crate::metrics_apis::{Disposition, MetricsApis, PendingStream};
 use crate::requests::{self, RequestCounter};
 use crate::shared_data::InFlightRequest;
 use crate::view::View;
@@ -34,13 +34,13 @@ pub(crate) struct StreamState {
     #[expect(dead_code, reason = "held until it is dropped")]
     in_flight: Option<InFlightRequest>,
     #[expect(dead_code, reason = "held until it is dropped")]
-    pending: Option<PendingGuard>,
+    pending: Option<PendingStream>,
     #[expect(dead_code, reason = "held until it is dropped")]
     bulk: Option<BulkPermit>,
 }
 
 impl StreamState {
-    fn own_reply(bulk: Option<BulkPermit>, pending: Option<PendingGuard>) -> Self {
+    fn own_reply(bulk: Option<BulkPermit>, pending: Option<PendingStream>) -> Self {
         Self {
             flags: StreamFlags {
                 is_own_reply: true,

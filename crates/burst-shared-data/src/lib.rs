@@ -6,6 +6,7 @@
 //!
 //! - [`FencedKey`]: records that only the leader writes. A deposed leader cannot overwrite anything.
 //! - [`Quarantine`] and [`LeaderGuard`]: no VM reads bytes that may have ended another one.
+//! - [`CachedRecord`]: such a record, as another VM reads it.
 //! - [`Slots`]: numbered keys that several writers share.
 //! - [`request_counts`]: the counted requests of all VMs, and of all proxies on a hub.
 //! - [`GarbageCollector`]: empties the keys of configurations that are gone.
@@ -22,6 +23,7 @@
     )
 )]
 
+mod cached_record;
 mod fenced_key;
 mod garbage_collector;
 mod ids;
@@ -31,6 +33,7 @@ pub mod request_counts;
 mod shared_data;
 mod slots;
 
+pub use cached_record::CachedRecord;
 pub use fenced_key::{FencedKey, Term};
 pub use garbage_collector::GarbageCollector;
 pub use ids::{LazyId, new_vm_id};
