@@ -31,7 +31,6 @@ pub(super) struct Authorizer {
 }
 
 /// Kept with a request that waits for a review.
-#[derive(Debug)]
 pub(super) struct WaitPermit {
     pub(super) bulk: BulkSlot,
     #[expect(dead_code, reason = "held until it is dropped")]

@@ -187,13 +187,13 @@ impl MetricsApis {
     }
 
     fn route(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
-        let rates = self.view.rates.borrow();
+        let (rates, adapters) = (self.view.rates.borrow(), self.adapters.borrow());
         let sources = MetricSources {
             config: &self.view.config,
             apis,
             cache: &self.view.cache.borrow(),
             rates: rates.rates(),
-            adapter_resources: self.adapters.borrow().get(),
+            adapter_resources: adapters.get(),
             policies: &self.view.policies.borrow(),
             now: host::now(),
         };
