@@ -26,7 +26,6 @@ mod requests;
 mod root;
 mod shared_data;
 mod stats;
-mod view;
 mod vm;
 
 mod start {

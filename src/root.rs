@@ -6,14 +6,12 @@ use crate::host::{self, CalloutAnswer};
 use crate::http::Handler;
 use crate::leader::LeaderTask;
 use crate::log;
-use crate::shared_data::EnvoySharedData;
-use crate::view::View;
+use crate::shared_data::{Election, View};
 use crate::vm::{self, Candidates};
 use burst_model::config::{Artifact, Config, Role};
-use burst_model::records::Record;
-use burst_model::sync::election::{self, Decision, Elector, ElectorState, Lease};
+use burst_model::sync::election::ElectorState;
 use burst_model::time::Time;
-use burst_shared_data::{CasConflict, SharedData, SharedValue, new_vm_id};
+use burst_shared_data::CasConflict;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -110,10 +108,7 @@ struct ActiveRoot {
     candidates: Candidates,
     view: Rc<View>,
     handler: Rc<Handler>,
-    /// Made in the first tick. Envoy tries a configuration in a canary VM, which never ticks and must write nothing.
-    elector: Option<Elector>,
-    /// A leader is gone if its lease was not renewed for so many ticks.
-    expiry_ticks: u32,
+    election: Election,
     leader: Option<LeaderTask>,
     /// The task of a term that is over. Its memory is released part by part.
     former_leader: Option<LeaderTask>,
@@ -128,14 +123,13 @@ impl ActiveRoot {
         if config.role == Role::Auto {
             candidates.add(id);
         }
-        let view = Rc::new(View::new(config));
+        let view = Rc::new(View::new(config, vm::id()));
         Self {
             id,
             candidates,
             handler: Rc::new(Handler::new(&view)),
+            election: Election::new(&view.keys.lease),
             view,
-            elector: None,
-            expiry_ticks: election::EXPIRY_TICKS,
             leader: None,
             former_leader: None,
             last_tick: Time::default(),
@@ -167,7 +161,7 @@ impl ActiveRoot {
     fn full_tick(&mut self, now: Time) {
         self.handler.tick(now);
         let marks = self.view.quarantine.tick();
-        self.expiry_ticks = election::expiry_ticks_after(marks.leader_pause(now));
+        self.election.set_pause(marks.leader_pause(now));
         if let Some(leader) = &mut self.leader {
             leader.observe_marks(&marks, now);
         }
@@ -192,8 +186,10 @@ impl ActiveRoot {
     /// Takes what the leader published, and the age of it.
     fn refresh(&mut self, now: Time) {
         let leader = &mut self.leader;
-        self.view
-            .refresh(|| leader.as_mut().and_then(LeaderTask::take_published), now);
+        let published = || leader.as_mut().and_then(LeaderTask::take_published);
+        if let Some(invalid) = self.view.refresh(published, now) {
+            log::warn(format_args!("{invalid}"));
+        }
         self.handler.refresh(now);
     }
 
@@ -207,43 +203,23 @@ impl ActiveRoot {
 
     /// Observes the lease, and begins, continues or ends a term.
     fn elect(&mut self, now: Time) {
-        let Some(elector) = self
-            .elector
-            .take()
-            .or_else(|| new_vm_id::<EnvoySharedData>().map(Elector::new))
-        else {
-            return;
-        };
-        let elector = self.elector.insert(elector);
-        let found = EnvoySharedData::read(&self.view.keys.lease);
         let state = ElectorState {
             has_served: vm::has_served(),
             // A VM that has just taken the lease is about to begin, so it is not idle.
             is_idle: self.leader.as_ref().is_some_and(|leader| leader.is_idle(now)),
             is_eligible: self.candidates.is_newest(self.id),
         };
-        let decision = elector.observe(found.record().as_ref(), self.expiry_ticks, state);
-        let (Decision::Hold(lease) | Decision::Succeed(lease) | Decision::Release(lease)) = &decision else {
+        let Some(lease) = self.election.observe(state, &self.view.quarantine, now) else {
             return self.end_term();
         };
-        if self.write_lease(lease, &found).is_err() || matches!(decision, Decision::Release(_)) {
-            return self.end_term();
-        }
-        if matches!(decision, Decision::Succeed(_)) {
-            self.view.quarantine.suspect_last_leader(now);
-        }
         if self.leader.is_none() {
             log::info(format_args!(
                 "this thread polls {} from now on",
                 self.view.config.origin
             ));
-            self.leader = LeaderTask::start(self.view.clone(), lease, now).ok();
+            self.leader = LeaderTask::start(self.view.clone(), &lease, now).ok();
             vm::stats().leader_changes.count();
         }
-    }
-
-    fn write_lease(&self, lease: &Lease, found: &SharedValue) -> Result<(), CasConflict> {
-        EnvoySharedData::compare_and_set(&self.view.keys.lease, &lease.to_bytes(), found.cas)
     }
 
     /// Ends the term, and keeps what its task holds to release it later.
@@ -271,17 +247,7 @@ impl ActiveRoot {
     fn resign(&mut self) {
         self.candidates.remove(self.id);
         self.view.quarantine.tick();
-        let found = EnvoySharedData::read(&self.view.keys.lease);
-        let state = ElectorState {
-            has_served: false,
-            is_idle: true,
-            is_eligible: false,
-        };
-        let elector = self.elector.as_mut();
-        let decision = elector.map(|elector| elector.observe(found.record().as_ref(), self.expiry_ticks, state));
-        if let Some(Decision::Release(lease)) = decision {
-            let _ = self.write_lease(&lease, &found);
-        }
+        self.election.resign();
         self.leader = None;
         vm::stats().flush();
     }

@@ -8,13 +8,14 @@ use proxy_wasm::hostcalls;
 #[derive(Debug)]
 pub(crate) struct EnvoySharedData;
 
+pub(crate) type ClusterLeader = protocols::ClusterLeader<EnvoySharedData>;
+pub(crate) type Election = protocols::Election<EnvoySharedData>;
 pub(crate) type FencedKey = protocols::FencedKey<EnvoySharedData>;
-pub(crate) type GarbageCollector = protocols::GarbageCollector<EnvoySharedData>;
 pub(crate) type InFlightRequest = protocols::request_counts::InFlightRequest<EnvoySharedData>;
 pub(crate) type LazyId = protocols::LazyId<EnvoySharedData>;
 pub(crate) type LeaderGuard = protocols::LeaderGuard<EnvoySharedData>;
-pub(crate) type Quarantine = protocols::Quarantine<EnvoySharedData>;
 pub(crate) type Term = protocols::Term<EnvoySharedData>;
+pub(crate) type View = protocols::View<EnvoySharedData>;
 
 impl SharedData for EnvoySharedData {
     fn get(key: &str) -> Option<(Vec<u8>, u32)> {

@@ -3,8 +3,7 @@
 use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::CalloutAnswer;
 use crate::log;
-use crate::shared_data::{FencedKey, LeaderGuard, Term};
-use crate::view::View;
+use crate::shared_data::{FencedKey, LeaderGuard, Term, View};
 use crate::vm;
 use burst_metrics_api::ApiVersion;
 use burst_metrics_api::adapters::{self, AdapterRequest, AdapterResources, DISCOVERY_USER};

@@ -12,7 +12,7 @@ pub(crate) use authorizer::PendingStream;
 use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
 use crate::log;
-use crate::view::View;
+use crate::shared_data::View;
 use crate::vm::{self, BulkPermit};
 use authorizer::Authorizer;
 use burst_metrics_api::adapters::AdapterResources;

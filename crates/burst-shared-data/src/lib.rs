@@ -4,6 +4,9 @@
 //! A host implements [`SharedData`] for a type without values, and everything here is generic over that type. The current
 //! time is an argument. What is logged, counted or sent is returned as a value, and the shell of the filter does it.
 //!
+//! - [`Election`]: one VM leads, by a lease.
+//! - [`ClusterLeader`]: the leader reads the cluster and publishes what it found.
+//! - [`View`]: every VM serves what the leader published.
 //! - [`FencedKey`]: records that only the leader writes. A deposed leader cannot overwrite anything.
 //! - [`Quarantine`] and [`LeaderGuard`]: no VM reads bytes that may have ended another one.
 //! - [`CachedRecord`]: such a record, as another VM reads it.
@@ -24,6 +27,8 @@
 )]
 
 mod cached_record;
+mod cluster_leader;
+mod election;
 mod fenced_key;
 mod garbage_collector;
 mod ids;
@@ -32,8 +37,11 @@ mod quarantine;
 pub mod request_counts;
 mod shared_data;
 mod slots;
+mod view;
 
 pub use cached_record::CachedRecord;
+pub use cluster_leader::{ClusterLeader, HostEffect};
+pub use election::Election;
 pub use fenced_key::{FencedKey, Term};
 pub use garbage_collector::GarbageCollector;
 pub use ids::{LazyId, new_vm_id};
@@ -41,3 +49,4 @@ pub use leader_guard::LeaderGuard;
 pub use quarantine::{Quarantine, QuarantineNotice};
 pub use shared_data::{Cas, CasConflict, SharedData, SharedValue};
 pub use slots::Slots;
+pub use view::View;

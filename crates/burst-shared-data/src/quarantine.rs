@@ -42,6 +42,10 @@ impl<H: SharedData> Quarantine<H> {
         }
     }
 
+    pub(crate) fn vm(&self) -> Rc<LazyId<H>> {
+        self.vm.clone()
+    }
+
     /// Takes an item under a mark. `None` if it is in quarantine, or if it cannot be marked now.
     pub fn take<T>(&self, item: Item, now: Time, take: impl FnOnce() -> T) -> Option<T> {
         self.begin(item, now).then(|| {
