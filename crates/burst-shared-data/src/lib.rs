@@ -50,3 +50,6 @@ pub use quarantine::{Quarantine, QuarantineNotice};
 pub use shared_data::{Cas, CasConflict, SharedData, SharedValue};
 pub use slots::Slots;
 pub use view::View;
+
+#[cfg(test)]
+mod tests;
