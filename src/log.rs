@@ -33,7 +33,7 @@ pub(crate) fn info(line: Arguments<'_>) {
 }
 
 /// Logs that something begins to fail, or fails in another way, or works again.
-pub(crate) fn state_change<F: Display>(change: Option<StateChange<'_, F>>, failing: &str, recovered: &str) {
+pub(crate) fn state_change<F: Display>(change: Option<&StateChange<'_, F>>, failing: &str, recovered: &str) {
     match change {
         Some(StateChange::Failed(failure)) => warn(format_args!("{failing}: {failure}")),
         Some(StateChange::Recovered) => info(format_args!("{recovered}")),

@@ -86,7 +86,7 @@ impl AdapterDiscovery {
         }
         let path = adapters::resource_list_path(api);
         log::state_change(
-            answer.change,
+            answer.change.as_ref(),
             &format!("{path} lists this filter's metrics alone, because of the other adapter"),
             &format!("the other adapter lists its metrics in {path} again"),
         );

@@ -111,7 +111,7 @@ impl Authorizer {
         }
         let outcome = result.as_ref().as_ref().map(drop).map_err(Clone::clone);
         log::state_change(
-            self.failure.borrow_mut().update(outcome),
+            self.failure.borrow_mut().update(outcome).as_ref(),
             "requests of the metrics APIs are refused, because they cannot be authorized",
             "the API server authorizes requests of the metrics APIs again",
         );

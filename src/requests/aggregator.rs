@@ -47,7 +47,7 @@ impl Aggregator {
             Err(_) => stats.reports_failed.count(),
         }
         log::state_change(
-            self.failure.update(outcome),
+            self.failure.update(outcome).as_ref(),
             "the hub does not know the requests of this proxy",
             "the hub knows the requests of this proxy again",
         );

@@ -1,5 +1,5 @@
 //! Empties the keys of configurations that are gone. A key cannot be deleted, and no callback says that the last VM of a
-//! configuration is gone. So each leader registers its keys, and empties those of a lease that nobody renews.
+//! configuration is gone. So each leader registers its keys, and empties those of a lease that is no longer renewed.
 
 use crate::shared_data::{CasConflict, SharedData, SharedValue};
 use crate::slots::slot_key;
