@@ -62,9 +62,10 @@ impl SharedData for Memory {
         VALUES.with_borrow(|values| values.get(key).cloned())
     }
 
-    /// As Envoy does: an absent key is created whatever the number is.
+    /// As Envoy does: an absent key is created whatever the number is, and 0 is no number.
     fn set(key: &str, bytes: &[u8], cas: Option<u32>) -> Result<(), CasConflict> {
         interrupt(key);
+        let cas = cas.filter(|cas| *cas != 0);
         VALUES.with_borrow_mut(|values| {
             let last = values.get(key).map(|(_, last)| *last);
             if last.is_some_and(|last| cas.is_some_and(|cas| cas != last)) {
