@@ -3,11 +3,13 @@
 //! A root context queues its callouts, and `dispatch.rs` sends them after the root context's callback. Envoy may call back
 //! into the VM inside `proxy_http_call`, so nothing is borrowed while a callout is sent.
 
-use crate::host;
+use crate::host::{self, CalloutAnswer};
 use crate::upstream_streams::{self, SentBy};
 use burst_metrics_api::ApiVersion;
 use burst_model::cluster_reader::ReadPurpose;
+use burst_model::sync::reflector::StreamId;
 use burst_model::time::Time;
+use burst_shared_data::ReadEvent;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,14 +17,14 @@ use std::time::Duration;
 thread_local! {
     static QUEUE: RefCell<Vec<Callout>> = const { RefCell::new(Vec::new()) };
     /// The streams to be closed.
-    static CLOSING: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+    static CLOSING: RefCell<Vec<StreamId>> = const { RefCell::new(Vec::new()) };
     static UNDER_WAY: RefCell<Vec<UnderWay>> = const { RefCell::new(Vec::new()) };
     /// Whether the upstream filter saw the last callout to the API server.
     static HAS_UPSTREAM_FILTER: Cell<bool> = const { Cell::new(true) };
 }
 
 /// What a callout is for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Purpose {
     /// A root context sends it as the leader.
     Leader(LeaderPurpose),
@@ -69,28 +71,22 @@ struct UnderWay {
     token: u32,
     root: u32,
     purpose: Purpose,
-    /// The context of its upstream stream, if the filter reads it.
-    stream: Option<u32>,
+    /// Its upstream stream, by the context, if the filter reads it.
+    stream: Option<StreamId>,
     /// When it has to end, if Envoy would let it take longer. A callout is sent with the timeout of its stream form, and only
     /// then does the filter know whether it has that form.
     deadline: Option<Time>,
 }
 
-/// What became of a queued callout.
-#[derive(Debug)]
-pub(crate) enum Sent {
-    /// Envoy refused it at once, for this reason.
-    Refused(Purpose, String),
-    /// It is under way. The filter reads its response as it arrives if there is a stream.
-    UnderWay(LeaderPurpose, Option<u32>),
-}
+/// What happens to a callout.
+pub(crate) type CalloutEvent<'a> = ReadEvent<'a, CalloutAnswer>;
 
 /// A callout that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) root: u32,
     pub(crate) purpose: Purpose,
-    pub(crate) stream: Option<u32>,
+    pub(crate) stream: Option<StreamId>,
 }
 
 /// The header that asks for JSON.
@@ -103,8 +99,9 @@ pub(crate) fn queue(callout: Callout) {
     QUEUE.with_borrow_mut(|queue| queue.push(callout));
 }
 
-/// Sends the callouts that the root context queued.
-pub(crate) fn send_queued(root: u32) -> Vec<Sent> {
+/// Sends the callouts that the root context queued. Returns those that Envoy refused at once, and those whose response the
+/// filter reads as it arrives.
+pub(crate) fn send_queued(root: u32) -> Vec<(Purpose, CalloutEvent<'static>)> {
     let queued = QUEUE.take();
     if !queued.is_empty() {
         // The callback may have answered streams. A host could cancel the callouts of a stream with the stream.
@@ -113,30 +110,27 @@ pub(crate) fn send_queued(root: u32) -> Vec<Sent> {
     queued.into_iter().filter_map(|callout| send(root, callout)).collect()
 }
 
-/// Sends a callout. A review under way is of no interest to its root context.
-fn send(root: u32, mut callout: Callout) -> Option<Sent> {
-    let form = callout.stream.take_if(|_| HAS_UPSTREAM_FILTER.get());
-    let is_readable = form.is_some() || callout.stream.is_some();
+fn send(root: u32, mut callout: Callout) -> Option<(Purpose, CalloutEvent<'static>)> {
+    let is_readable = callout.stream.is_some();
+    let form = callout.stream.take().filter(|_| HAS_UPSTREAM_FILTER.get());
     let timeout = form.as_ref().map_or(callout.timeout, |form| form.timeout);
     let (result, sent_by) = upstream_streams::sending(form.map(|form| form.path), || dispatch(&callout, timeout));
     let token = match result {
         Ok(token) => token,
         Err(reason) => {
-            return Some(Sent::Refused(callout.purpose, format!("{reason} ({})", callout.cluster)));
+            let refused = CalloutEvent::Refused(format!("{reason} ({})", callout.cluster));
+            return Some((callout.purpose, refused));
         }
     };
     if is_readable {
         HAS_UPSTREAM_FILTER.set(sent_by != SentBy::Envoy);
     }
     let stream = match sent_by {
-        SentBy::Stream(context) => Some(context),
+        SentBy::Stream(context) => Some(StreamId(context)),
         SentBy::Envoy | SentBy::UpstreamFilter => None,
     };
     let is_too_long = stream.is_none() && timeout > callout.timeout;
-    let sent = match &callout.purpose {
-        Purpose::Leader(purpose) => Some(Sent::UnderWay(*purpose, stream)),
-        Purpose::Review(_) => None,
-    };
+    let opened = stream.map(|stream| (callout.purpose.clone(), CalloutEvent::Opened(stream)));
     UNDER_WAY.with_borrow_mut(|under_way| {
         under_way.push(UnderWay {
             token,
@@ -146,7 +140,7 @@ fn send(root: u32, mut callout: Callout) -> Option<Sent> {
             deadline: is_too_long.then(|| host::now().after(callout.timeout)),
         });
     });
-    sent
+    opened
 }
 
 fn dispatch(callout: &Callout, timeout: Duration) -> Result<u32, &'static str> {
@@ -185,7 +179,9 @@ fn take(is_wanted: impl FnMut(&UnderWay) -> bool) -> Option<Ended> {
 /// The root context and the purpose of the callout whose response is this stream.
 pub(crate) fn of_stream(context: u32) -> Option<(u32, LeaderPurpose)> {
     UNDER_WAY.with_borrow(|under_way| {
-        let callout = under_way.iter().find(|callout| callout.stream == Some(context))?;
+        let callout = under_way
+            .iter()
+            .find(|callout| callout.stream == Some(StreamId(context)))?;
         match callout.purpose {
             Purpose::Leader(purpose) => Some((callout.root, purpose)),
             Purpose::Review(_) => None,
@@ -194,14 +190,16 @@ pub(crate) fn of_stream(context: u32) -> Option<(u32, LeaderPurpose)> {
 }
 
 /// Forgets the callout of a stream, and queues that the stream is closed.
-pub(crate) fn queue_close(context: u32) {
-    take(|callout| callout.stream == Some(context));
-    CLOSING.with_borrow_mut(|closing| closing.push(context));
+pub(crate) fn queue_close(stream: StreamId) {
+    take(|callout| callout.stream == Some(stream));
+    CLOSING.with_borrow_mut(|closing| closing.push(stream));
 }
 
 /// Closes the streams that were queued for it.
 pub(crate) fn close_queued() {
-    CLOSING.take().into_iter().for_each(upstream_streams::close);
+    for StreamId(context) in CLOSING.take() {
+        upstream_streams::close(context);
+    }
 }
 
 /// Forgets what a root context sent or queued as the leader, and queues that its streams are closed; its term is over.

@@ -7,12 +7,13 @@
 //! The host may call back while a function of the host runs: Envoy creates the context of an upstream stream inside
 //! `proxy_http_call`. So a root context is borrowed only while its own callback runs, and that sends nothing.
 
-use crate::callouts::{self, Ended, LeaderPurpose, Sent};
+use crate::callouts::{self, CalloutEvent, Ended, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::http::{Handler, StreamState};
 use crate::root::RootContext;
 use crate::upstream_streams;
 use crate::vm;
+use burst_model::sync::reflector::StreamId;
 use foldhash::fast::RandomState;
 use proxy_wasm::types::Action;
 use std::cell::{Cell, RefCell};
@@ -144,20 +145,16 @@ fn with_root<T>(id: u32, callback: impl FnOnce(&mut RootContext) -> T) -> Option
         if sent.is_empty() {
             return Some(result);
         }
-        for sent in sent {
-            let mut root = context.borrow_mut();
-            match sent {
-                Sent::Refused(purpose, reason) => root.on_callout(purpose, None, Err(reason)),
-                Sent::UnderWay(purpose, stream) => root.on_sent(purpose, stream),
-            }
+        for (purpose, event) in sent {
+            context.borrow_mut().on_callout(purpose, event);
         }
     }
 }
 
-/// Runs a callback of the root context that reads this upstream stream.
-fn on_stream(stream: u32, callback: impl FnOnce(&mut RootContext, LeaderPurpose, u32)) {
+/// Passes an event of an upstream stream to the root context that reads it.
+fn on_stream(stream: u32, event: CalloutEvent<'_>) {
     if let Some((root, purpose)) = callouts::of_stream(stream) {
-        with_root(root, |root| callback(root, purpose, stream));
+        with_root(root, |root| root.on_callout(Purpose::Leader(purpose), event));
     }
 }
 
@@ -194,8 +191,8 @@ extern "C" fn own_on_tick(root: u32) {
     // found here by another one; if it was the last one, the VM is gone too.
     let gone = CONTEXTS.with(|contexts| contexts.sweep(root));
     gone.into_iter().for_each(remove_root);
-    while let Some(Ended { purpose, .. }) = callouts::take_overdue(root, host::now()) {
-        with_root(root, |root| root.on_overdue(purpose));
+    while let Some(overdue) = callouts::take_overdue(root, host::now()) {
+        with_root(root, |root| root.on_callout(overdue.purpose, CalloutEvent::TimedOut));
     }
     with_root(root, RootContext::tick);
 }
@@ -213,7 +210,9 @@ extern "C" fn own_on_http_call_response(_context: u32, token: u32, headers: usiz
         body_size,
     };
     if let Some(Ended { root, purpose, stream }) = callouts::end(token) {
-        with_root(root, |root| root.on_callout(purpose, stream, Ok(answer)));
+        with_root(root, |root| {
+            root.on_callout(purpose, CalloutEvent::Ended(stream, answer))
+        });
     }
 }
 
@@ -234,7 +233,7 @@ extern "C" fn own_on_response_headers(stream: u32, _count: usize, _end_of_stream
     match upstream_streams::on_response_headers(stream) {
         None => CONTEXTS.with(|contexts| contexts.on_response(stream)),
         Some(false) => {}
-        Some(true) => on_stream(stream, RootContext::on_stream_accepted),
+        Some(true) => on_stream(stream, CalloutEvent::Accepted(StreamId(stream))),
     }
     Action::Continue
 }
@@ -243,7 +242,7 @@ extern "C" fn own_on_response_headers(stream: u32, _count: usize, _end_of_stream
 #[unsafe(no_mangle)]
 extern "C" fn own_on_response_body(stream: u32, size: usize, _end_of_stream: bool) -> Action {
     if let Some(chunk) = upstream_streams::take_body(stream, size) {
-        on_stream(stream, |root, purpose, stream| root.on_chunk(purpose, stream, &chunk));
+        on_stream(stream, CalloutEvent::Chunk(StreamId(stream), &chunk));
     }
     Action::Continue
 }

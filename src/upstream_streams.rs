@@ -109,9 +109,13 @@ pub(crate) fn on_request_headers(context: u32) -> bool {
 /// Handles the response headers of a stream. `None` if it does not belong to a callout; otherwise whether the filter takes its
 /// body. It takes only that of a success: the body of an error comes with the answer of the callout.
 pub(crate) fn on_response_headers(context: u32) -> Option<bool> {
-    let is_open = state(context)? == StreamState::Requested
-        && host::response_header(":status").as_deref() == Some(b"200");
-    let next = if is_open { StreamState::Open } else { StreamState::Ignored };
+    let is_open =
+        state(context)? == StreamState::Requested && host::response_header(":status").as_deref() == Some(b"200");
+    let next = if is_open {
+        StreamState::Open
+    } else {
+        StreamState::Ignored
+    };
     set_state(context, next);
     Some(is_open)
 }
