@@ -33,6 +33,7 @@ pub(crate) const LIFECYCLE: &[&str] = &[
 const WHOLE_STREAM: &[&str] = &[
     "proxy_on_request_headers",
     "proxy_on_response_headers",
+    "proxy_on_response_body",
     "proxy_on_delete",
 ];
 
