@@ -140,7 +140,6 @@ fn with_root<T>(id: u32, callback: impl FnOnce(&mut RootContext) -> T) -> Option
     let context = CONTEXTS.with(|contexts| contexts.root(id))?;
     let result = callback(&mut *context.try_borrow_mut().ok()?);
     loop {
-        callouts::close_queued();
         let sent = callouts::send_queued(id);
         if sent.is_empty() {
             return Some(result);
@@ -155,6 +154,7 @@ fn with_root<T>(id: u32, callback: impl FnOnce(&mut RootContext) -> T) -> Option
 fn on_stream(stream: u32, event: CalloutEvent<'_>) {
     if let Some((root, purpose)) = callouts::of_stream(stream) {
         with_root(root, |root| root.on_callout(Purpose::Leader(purpose), event));
+        callouts::close_one_stream();
     }
 }
 
@@ -195,6 +195,7 @@ extern "C" fn own_on_tick(root: u32) {
         with_root(root, |root| root.on_callout(overdue.purpose, CalloutEvent::TimedOut));
     }
     with_root(root, RootContext::tick);
+    callouts::close_one_stream();
 }
 
 #[unsafe(no_mangle)]

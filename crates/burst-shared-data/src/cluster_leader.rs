@@ -181,7 +181,9 @@ impl<H: SharedData> ClusterLeader<H> {
         }
         let random = self.random(now);
         let mut effects = self.reader.read_streams(&mut self.guard, now, random);
-        self.guard.begin_work();
+        if !effects.is_empty() {
+            self.guard.begin_work();
+        }
         effects.extend(step(&mut self.reader, now));
         effects
     }
@@ -193,7 +195,7 @@ impl<H: SharedData> ClusterLeader<H> {
         event: ReadEvent<'_, impl HttpResponse>,
         now: Time,
     ) -> Vec<Effect> {
-        let effects = match (purpose, event) {
+        match (purpose, event) {
             (ReadPurpose::List(id, _), ReadEvent::Opened(stream)) => self.reader.stream_opened(id, stream, now),
             (ReadPurpose::List(id, _), ReadEvent::Accepted(stream)) => {
                 self.reader.stream_accepted(id, stream, now);
@@ -201,11 +203,15 @@ impl<H: SharedData> ClusterLeader<H> {
             }
             (ReadPurpose::List(id, _), ReadEvent::Chunk(stream, chunk)) => {
                 let random = self.random(now);
-                self.reader.on_chunk(id, stream, chunk, &mut self.guard, now, random)
+                let effects = self.reader.on_chunk(id, stream, chunk, &mut self.guard, now, random);
+                self.guard.begin_work();
+                effects
             }
             (ReadPurpose::List(id, _), ReadEvent::Ended(Some(stream), response)) => {
                 let (end, random) = (stream_end(&response), self.random(now));
-                self.reader.on_stream_end(id, stream, end, &mut self.guard, now, random)
+                let effects = self.reader.on_stream_end(id, stream, end, &mut self.guard, now, random);
+                self.guard.begin_work();
+                effects
             }
             (_, ReadEvent::Ended(_, response)) => {
                 let result = self.reader.parse(purpose, &response, &mut self.guard);
@@ -219,9 +225,7 @@ impl<H: SharedData> ClusterLeader<H> {
             (_, ReadEvent::Opened(stream) | ReadEvent::Accepted(stream) | ReadEvent::Chunk(stream, _)) => {
                 vec![Effect::CloseStream(stream)]
             }
-        };
-        self.guard.begin_work();
-        effects
+        }
     }
 
     fn handle(&mut self, result: Option<ReadResult>, now: Time) -> Vec<Effect> {
