@@ -44,7 +44,7 @@ fn main() {
         server.create(kind, &fixtures.cluster);
     }
     let mut table = Table::new("api-server");
-    println!("CPU of the API server, beyond what it spends without requests:");
+    println!("CPU time that requests add to an idle API server:");
     for (what, kind) in KINDS {
         let pages = |limit| (0..ROUNDS).map(|_| page(&server, kind, limit)).collect::<Vec<_>>();
         let (whole, one) = (pages(PAGE), pages(1));
@@ -73,7 +73,8 @@ fn page(server: &ApiServer, kind: Kind, limit: u32) -> Duration {
     spent / PAGES
 }
 
-/// Measures a watch and a change in it: what both cost together, less what each costs without the other.
+/// Measures the cost of a watch, and of a change in a watch. The second is the cost of watches with changes, minus the cost of
+/// the same watches without changes and of the same changes without watches.
 fn watches(server: &ApiServer, table: &mut Table) {
     let (_, hpas) = KINDS[0];
     let (mut quiet, mut changed) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the metrics APIs cost, compared with an adapter: `make bench` prints the table.
+//! The CPU time of a request to the metrics APIs, compared with an adapter: `make bench` prints the table.
 //!
 //! Both answer the same requests over connections that stay open. The filter reads a stand-in for the API server once. The
 //! adapter lists from a real API server for each request with `*`; the API server's own CPU time does not count.

@@ -1,4 +1,5 @@
-//! What the filter adds to a request beside other ways to put a header on a response: `make bench` prints the tables.
+//! The CPU time that the filter adds to a request, compared with other ways to put a header on a response: `make bench`
+//! prints the tables.
 //! With keys of variants as arguments (`cargo bench … --bench request -- empty header_only`) it measures only these, and
 //! saves nothing.
 //!
@@ -33,7 +34,7 @@ use crate::{
 /// Services with an HPA each; keys of the Lua table.
 const SERVICES: usize = 10_000;
 
-/// Requests after which V8 has compiled what it optimizes.
+/// Requests before the measurement, so that V8 has optimized the code.
 const WARM_UP: u32 = 300;
 
 fn main() {
@@ -74,7 +75,7 @@ fn is_wanted(variant: &Variant, named: &[String]) -> bool {
     named.is_empty() || is_named || ["bare", "empty"].contains(&variant.key)
 }
 
-/// Prints the tables for one kind of request. Returns the medians of what each variant adds, in microseconds.
+/// Prints the tables for one kind of request. Returns the median that each variant adds, in microseconds.
 fn print(
     table: &mut Table,
     kind: RequestKind,

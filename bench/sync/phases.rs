@@ -1,4 +1,4 @@
-//! The changes of the clusters, and what they cost the proxies.
+//! The changes of the clusters, and their cost for the proxies.
 
 use std::{
     sync::Barrier,
@@ -209,7 +209,7 @@ fn propagate(run: &mut Run, number: u32) -> Propagation {
     run.proxy.propagate(UNUSED_REPLICAS + number)
 }
 
-/// Measures what polling costs, one size after the other: the larger ones take most of a CPU.
+/// Measures the cost of polling, one size after the other, because the larger ones take most of a CPU.
 pub(crate) fn poll(runs: Vec<Run>, table: &mut Table) {
     for Run { label, proxy, .. } in runs {
         let mut proxy = ProxyUnderTest::start(proxy.fixtures, Mode::Poll);

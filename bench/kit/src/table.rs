@@ -1,5 +1,5 @@
 //! The results of a benchmark: printed as a table, saved as JSON. A row is the same work done in several rounds. No number
-//! makes a benchmark fail, because on a shared machine it depends on the neighbours as much as on a change.
+//! makes a benchmark fail, because on a shared machine it depends on other work as much as on a change.
 
 use std::{
     fs,

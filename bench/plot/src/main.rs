@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 const SIZE: (u32, u32) = (960, 420);
 
-/// The numbers of Services, and what lies beyond the first and the last of them.
+/// The numbers of Services on the horizontal axis, and its ends.
 const SIZES: [u32; 3] = [100, 1_000, 10_000];
 const ACROSS: std::ops::Range<f64> = 80.0..12_500.0;
 
@@ -27,7 +27,7 @@ struct Chart {
     range: std::ops::Range<f64>,
     /// From a row's unit to the chart's.
     unit: f64,
-    /// What a line is called, and what its rows are.
+    /// The label of each line, and the name of its rows.
     lines: &'static [(&'static str, &'static str)],
 }
 
