@@ -45,20 +45,20 @@ fn main() {
     }
     let mut table = Table::new("api-server");
     println!("CPU time that requests add to an idle API server:");
-    for (what, kind) in KINDS {
+    for (label, kind) in KINDS {
         let pages = |limit| (0..ROUNDS).map(|_| page(&server, kind, limit)).collect::<Vec<_>>();
         let (whole, one) = (pages(PAGE), pages(1));
         table.counts(
-            format!("{what}: bytes of a page of {PAGE}"),
+            format!("{label}: bytes of a page of {PAGE}"),
             vec![server.list(kind, PAGE)],
         );
         let objects = whole
             .iter()
             .zip(&one)
             .map(|(whole, one)| whole.saturating_sub(*one) / (PAGE - 1));
-        table.durations(format!("{what}: an object in a page"), objects.collect());
-        table.durations(format!("{what}: a page of {PAGE}"), whole);
-        table.durations(format!("{what}: a page of one"), one);
+        table.durations(format!("{label}: an object in a page"), objects.collect());
+        table.durations(format!("{label}: a page of {PAGE}"), whole);
+        table.durations(format!("{label}: a page of one"), one);
     }
     watches(&server, &mut table);
     table.save(env!("CARGO_TARGET_TMPDIR"));

@@ -51,7 +51,7 @@ fn main() {
     let upstream = upstream::start();
     let proxy = Proxy::start(&variants, upstream.port(), api.addr().port());
     let clients = variants.iter().map(|variant| {
-        eprintln!("warming up: {}", variant.what);
+        eprintln!("warming up: {}", variant.label);
         let mut client = Client::connect(proxy.address(*variant), *variant);
         for kind in RequestKind::ALL {
             client.send(kind, WARM_UP);
@@ -86,19 +86,19 @@ fn print(
     println!("CPU time of one request:");
     for (index, variant) in variants.iter().enumerate() {
         let times = rounds.iter().map(|round| round[index]);
-        table.durations(format!("{name}: {}", variant.what), times.collect());
+        table.durations(format!("{name}: {}", variant.label), times.collect());
     }
     println!("of it beyond Envoy alone in the same round:");
     let mut added = BTreeMap::new();
     for (index, variant) in variants.iter().enumerate().skip(1) {
         let beyond = rounds.iter().map(|round| round[index].saturating_sub(round[0]));
-        let median = table.durations(format!("{name}: added: {}", variant.what), beyond.collect());
+        let median = table.durations(format!("{name}: added: {}", variant.label), beyond.collect());
         added.insert(variant.key, median.as_secs_f64() * 1e6);
     }
     println!("times what the empty filter adds:");
     for variant in &variants[1..] {
         let ratio = added[variant.key] / added["empty"];
-        table.ratio(format!("{name}: ÷ empty: {}", variant.what), ratio);
+        table.ratio(format!("{name}: ÷ empty: {}", variant.label), ratio);
     }
     added
 }

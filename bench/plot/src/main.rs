@@ -16,7 +16,7 @@ const ACROSS: std::ops::Range<f64> = 80.0..12_500.0;
 /// A row of the benchmark: its name, and a time or a number.
 #[derive(Deserialize)]
 struct Row {
-    what: String,
+    label: String,
     median_ns: Option<f64>,
     median: Option<f64>,
 }
@@ -92,8 +92,8 @@ impl Chart {
             .y_label_formatter(&ToString::to_string)
             .max_light_lines(0)
             .draw()?;
-        for (place, (name, what)) in self.lines.iter().enumerate() {
-            let points = SIZES.map(|size| Some((f64::from(size), self.value(rows, size, what)?)));
+        for (place, (name, label)) in self.lines.iter().enumerate() {
+            let points = SIZES.map(|size| Some((f64::from(size), self.value(rows, size, label)?)));
             let points: Vec<_> = points.into_iter().flatten().collect();
             let style = Palette99::pick(place).stroke_width(2);
             chart
@@ -109,9 +109,9 @@ impl Chart {
         Ok(())
     }
 
-    fn value(&self, rows: &[Row], size: u32, what: &str) -> Option<f64> {
-        let name = format!("{size} services: {what}");
-        let row = rows.iter().find(|row| row.what == name)?;
+    fn value(&self, rows: &[Row], size: u32, label: &str) -> Option<f64> {
+        let name = format!("{size} services: {label}");
+        let row = rows.iter().find(|row| row.label == name)?;
         Some(row.median_ns.or(row.median)? * self.unit)
     }
 }
