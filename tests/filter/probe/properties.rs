@@ -80,7 +80,7 @@ fn the_filters_own_reply_can_still_read_the_request() {
 }
 
 #[test]
-fn a_reply_in_place_of_a_response_leaves_the_upstream_but_not_the_details() {
+fn a_reply_in_the_response_phase_keeps_the_upstream_address_but_not_the_code_details() {
     let envoy = through(Route::to("web").answering(Response::ok().header("x-replace", "1")), "/");
     assert_eq!(seen(&envoy, "log", "response.code_details"), "none");
     assert_eq!(seen(&envoy, "log", "upstream.address"), "127.0.0.1:8080");

@@ -195,7 +195,7 @@ fn a_gate_matches_by_prefix_or_by_presence() {
 }
 
 #[test]
-fn name_extra_keys_and_constant_are_configurable() {
+fn the_headers_name_extra_keys_and_constant_value_are_configurable() {
     let named = synced(r#","header":{"name":"X-Load-Feedback","extra_keys":["as-of","stale"]}"#);
     let now = named.now().as_secs();
     let seen = header_of(

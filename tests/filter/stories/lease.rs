@@ -26,7 +26,7 @@ fn many_threads_poll_no_more_often_than_one() {
         let _main = envoy.main_thread();
         let _workers: Vec<_> = (0..workers).map(|_| envoy.worker()).collect();
         envoy.advance(Duration::from_secs(10)).answer();
-        kube.asked().len()
+        kube.take_requests().len()
     };
     assert_eq!(asked(1), asked(8));
 }
@@ -83,13 +83,16 @@ fn a_leader_that_dies_is_replaced_and_its_successor_resumes_without_a_list() {
     let (main, worker) = (envoy.main_thread(), envoy.worker());
     main.tick().answer();
     worker.tick();
-    assert_eq!(kube.asked().len(), 4);
+    assert_eq!(kube.take_requests().len(), 4);
     main.kill();
     envoy.advance(Duration::from_secs(10)).answer();
     assert_eq!(pollers(&envoy).len(), 2);
-    assert!(kube.asked().is_empty(), "nothing is due before the 30 s are over");
+    assert!(
+        kube.take_requests().is_empty(),
+        "nothing is due before the 30 s are over"
+    );
     envoy.advance(Duration::from_secs(25)).answer();
-    assert_eq!(kube.asked().len(), 4);
+    assert_eq!(kube.take_requests().len(), 4);
     assert!(worker.response("web.shop").header("x-burst").is_some());
 }
 
@@ -167,10 +170,10 @@ fn a_new_configuration_polls_while_the_old_one_serves_until_it_is_drained() {
     let new = worker
         .configure(r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","header":{"name":"x-new"}}"#)
         .unwrap();
-    kube.asked();
+    kube.take_requests();
     kube.scale("shop/web", 3);
     envoy.advance(Duration::from_secs(3)).answer();
-    let rounds = kube.asked().len();
+    let rounds = kube.take_requests().len();
     assert!((8..=12).contains(&rounds), "one poller: {rounds} requests in 3 s");
     let seen = |root| {
         worker.request_through(
@@ -210,7 +213,7 @@ fn a_leader_that_is_retired_releases_the_lease_at_once() {
     one.tick().answer();
     two.tick();
     one.retire(one.root());
-    kube.asked();
+    kube.take_requests();
     two.tick();
     assert_eq!(pollers(&envoy).len(), 2);
 }
@@ -230,7 +233,7 @@ fn a_reader_never_polls() {
     let envoy = envoy(r#"{"cluster":"kube_api","role":"reader"}"#, &kube);
     let _workers = [envoy.worker(), envoy.main_thread()];
     envoy.advance(Duration::from_secs(30)).answer();
-    assert!(kube.asked().is_empty());
+    assert!(kube.take_requests().is_empty());
 }
 
 #[test]
@@ -242,7 +245,7 @@ fn the_poll_interval_is_respected() {
     );
     let _worker = envoy.worker();
     envoy.advance(SECOND).answer();
-    kube.asked();
+    kube.take_requests();
     envoy.advance(Duration::from_secs(60)).answer();
-    assert_eq!(kube.asked().len(), 12 * 4);
+    assert_eq!(kube.take_requests().len(), 12 * 4);
 }

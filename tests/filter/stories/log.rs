@@ -52,11 +52,11 @@ fn with_bad_objects(configuration: &str, bad: impl Fn(usize) -> Vec<String> + Se
     envoy(configuration, &kube).body_limit(64 * MIB)
 }
 
-fn is_fit_to_print(envoy: &FakeEnvoy) {
+fn assert_short_and_printable(envoy: &FakeEnvoy) {
     for line in envoy.log() {
         assert!(line.text.len() <= LONGEST_LINE, "{} bytes", line.text.len());
-        let odd = line.text.chars().find(|c| c.is_control() || *c == '\u{202e}');
-        assert_eq!(odd, None, "{:?}", line.text);
+        let unprintable = line.text.chars().find(|c| c.is_control() || *c == '\u{202e}');
+        assert_eq!(unprintable, None, "{:?}", line.text);
     }
 }
 
@@ -67,7 +67,7 @@ fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minu
         let envoy = with_bad_objects(configuration, |read| bad_objects(10, MIB, read));
         let worker = envoy.worker();
         envoy.advance(Duration::from_secs(30)).answer();
-        is_fit_to_print(&envoy);
+        assert_short_and_printable(&envoy);
         let lines = envoy.log();
         assert!((10..=MOST_LINES).contains(&lines.len()), "{} lines", lines.len());
         for n in 0..10 {
@@ -122,7 +122,7 @@ fn configuration_text_in_the_log_is_truncated_and_printable() {
         "x".repeat(MIB)
     ));
     assert!(envoy.try_worker().is_err());
-    is_fit_to_print(&envoy);
+    assert_short_and_printable(&envoy);
     assert!(
         envoy
             .log()
@@ -144,5 +144,5 @@ fn api_server_text_in_the_log_is_truncated_and_printable() {
             .body(format!(r#"{{"kind":"Status","message":"{message}"}}"#))
     });
     envoy.advance(SECOND * 20).answer();
-    is_fit_to_print(&envoy);
+    assert_short_and_printable(&envoy);
 }

@@ -128,7 +128,7 @@ fn counting_requests_in_flight_can_be_turned_off() {
 }
 
 #[test]
-fn counting_costs_two_property_reads_a_request_and_none_where_it_is_off() {
+fn counting_costs_two_property_reads_a_request_and_none_when_it_is_off() {
     let calls = |configuration: &str| {
         let envoy = envoy(configuration, &Kube::new());
         let worker = envoy.worker();

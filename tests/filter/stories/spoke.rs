@@ -172,7 +172,7 @@ fn an_unreachable_hub_is_logged_once_and_its_last_snapshot_is_served_until_it_is
 }
 
 #[test]
-fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
+fn a_spoke_applies_its_own_max_staleness_to_the_age_of_its_hubs_snapshot() {
     // The hub serves its snapshot for a minute, and always sends the snapshot's age.
     for (limit, ahead) in [(20, 0), (20, 3_600), (40, 0)] {
         let kube = Kube::new();
@@ -195,7 +195,7 @@ fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
 }
 
 #[test]
-fn a_hub_without_a_fresh_snapshot_tells_its_spokes() {
+fn a_spoke_reports_that_its_hub_has_no_snapshot() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     let link = HubLink::to(&hub_worker);
@@ -263,7 +263,7 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
 }
 
 #[test]
-fn a_successor_receives_nothing_that_is_published_already() {
+fn a_successor_sends_the_etag_of_the_published_snapshot() {
     let (hub, hub_worker) = hub(&Kube::new());
     pass(&[&hub], 2);
     let link = HubLink::to(&hub_worker);
