@@ -15,7 +15,7 @@ fn caller() -> (FakeEnvoy, Vm) {
     (envoy, worker)
 }
 
-/// What the probe logged of its callout's end: sizes, body, `get_grpc_status`.
+/// The log lines of the probe for the end of its callout: sizes, body, `get_grpc_status`.
 fn ending(answer: impl Into<Answer>) -> [String; 3] {
     let (envoy, worker) = caller();
     worker.tick();
@@ -148,7 +148,7 @@ fn a_callout_to_an_unknown_cluster_is_refused_at_once() {
     assert!(worker.callouts().is_empty());
     worker.inside(call("kube", whole, Duration::ZERO)).unwrap();
     envoy.advance(1000 * SECOND);
-    assert_eq!(worker.callouts().len(), 1, "no timeout is for ever");
+    assert_eq!(worker.callouts().len(), 1, "a timeout of zero never ends");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Tests of the fake host itself, with a small filter that logs what it meets. Each holds one rule of Envoy that
-//! surprises, as seen on a real one.
+//! Tests of the fake host itself, with a small filter that logs its callbacks. Each test has one rule of Envoy that may
+//! surprise you. The rules were observed on a real Envoy.
 
 mod callouts;
 mod contexts;
@@ -22,7 +22,7 @@ fn envoy(configuration: &str) -> FakeEnvoy {
         .cluster("kube")
 }
 
-/// What was logged, in order.
+/// The logged lines, in order.
 fn logged(envoy: &FakeEnvoy) -> Vec<String> {
     envoy.log().into_iter().map(|line| line.text).collect()
 }
@@ -31,7 +31,7 @@ fn counted(envoy: &FakeEnvoy, text: &str) -> usize {
     logged(envoy).iter().filter(|line| line.contains(text)).count()
 }
 
-/// The last line that begins so, without that beginning.
+/// The last line with this beginning, without the beginning.
 fn last(envoy: &FakeEnvoy, beginning: &str) -> Option<String> {
     logged(envoy)
         .iter()
@@ -49,7 +49,7 @@ extern "C" fn initialize() {
     proxy_wasm::set_root_context(|_| Box::new(Probe::default()));
 }
 
-/// Does what the words of its configuration say.
+/// A filter that acts on the words of its configuration.
 #[derive(Default)]
 struct Probe {
     words: Vec<String>,
@@ -77,7 +77,7 @@ impl Context for Probe {
                 .ok()
                 .flatten()
         };
-        // Reading a header where there is none is BadArgument, over which the SDK panics.
+        // Reading a missing header returns BadArgument, and then the SDK panics.
         let status = if headers > 0 || self.has_word("reads-missing-header") {
             read(":status")
         } else {
@@ -164,7 +164,7 @@ impl RootContext for Probe {
     }
 }
 
-/// Does what the path of the request says.
+/// A stream that acts on the path of its request.
 struct Stream {
     configuration: String,
 }
@@ -224,7 +224,7 @@ impl HttpContext for Stream {
     }
 }
 
-/// Logs what a phase can see.
+/// Logs the properties that a phase can read.
 fn log_properties(phase: &str) {
     for path in [
         &["xds", "cluster_name"][..],

@@ -4,7 +4,7 @@ use super::{envoy, last};
 use crate::host::{FakeEnvoy, Plugin, Request, Response, Route};
 use proxy_wasm::hostcalls;
 
-/// What a phase saw of a property.
+/// The value of a property that a phase has read.
 fn seen(envoy: &FakeEnvoy, phase: &str, property: &str) -> String {
     last(envoy, &format!("{phase} {property}: ")).unwrap()
 }
@@ -15,7 +15,7 @@ fn through(route: Route, path: &str) -> FakeEnvoy {
     envoy
 }
 
-/// Rows of property, then what request, response and log phase see.
+/// Each row has a property, then its values in the request, response and log phase.
 fn assert_seen(envoy: &FakeEnvoy, rows: &[(&str, [&str; 3])]) {
     for (property, expected) in rows {
         let phases = ["request", "response", "log"].map(|phase| seen(envoy, phase, property));

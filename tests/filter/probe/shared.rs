@@ -85,7 +85,7 @@ fn another_thread_can_write_between_a_read_and_a_write() {
     assert_eq!(
         one.inside(|| set_shared_data("lease", Some(b"one"), None)),
         Ok(()),
-        "once"
+        "the interrupt runs once"
     );
 }
 

@@ -45,7 +45,7 @@ fn a_worker_reloads_for_a_request_a_second_after_its_load() {
     worker.kill();
     assert_eq!((status(&worker, "/"), reloads(&envoy, "backoff")), (503, Some(1)));
     envoy.advance(SECOND);
-    assert!(!worker.alive(), "time alone reloads nothing");
+    assert!(!worker.alive(), "time alone reloads no VM");
     assert_eq!((status(&worker, "/"), reloads(&envoy, "success")), (200, Some(1)));
     assert_eq!(counted(&envoy, "configure"), 3, "canary, worker, worker again");
     envoy.advance(SECOND);
@@ -98,7 +98,7 @@ fn a_stream_open_when_its_vm_traps_ends_in_503() {
     let stream = worker.open(Request::get("/"), Route::to("web"));
     worker.kill();
     envoy.advance(SECOND);
-    assert_eq!(status(&worker, "/"), 200, "the next one has a new VM");
+    assert_eq!(status(&worker, "/"), 200, "the next stream has a new VM");
     assert_eq!(stream.finish().status(), 503);
 }
 

@@ -86,7 +86,7 @@ impl Proxy {
     }
 }
 
-/// Garbage for a key, either derived from its value or from another one.
+/// Returns garbage for a key: random bytes, or bytes derived from its value or from another key's value.
 fn garbage(rng: &mut Rng, shared: &BTreeMap<String, Vec<u8>>, key: &str, flips: bool) -> Vec<u8> {
     let mut value = shared[key].clone();
     match rng.u32(..if flips { 7 } else { 6 }) {
@@ -148,6 +148,7 @@ fn write_garbage(
     written
 }
 
+/// Waits, and checks that every thread serves the right header and that the hub has its sum.
 fn assert_repaired(proxy: &Proxy, after: &str) {
     // The longest of three waits: for an expired lease, for reports, and for a backoff.
     proxy.pass(90);

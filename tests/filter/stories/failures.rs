@@ -73,7 +73,7 @@ fn each_failure_has_its_counter_and_log_line_and_the_last_values_are_still_serve
         assert!(lines[0].contains(advice), "{lines:?}");
         assert!(
             worker.response("web.shop").header("x-burst").is_some(),
-            "{outcome}: the last values serve"
+            "{outcome}: the last values are served"
         );
         kube.heal();
         kube.scale("shop/web", 4);

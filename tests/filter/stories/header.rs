@@ -125,12 +125,12 @@ fn a_route_of_envoy_gateway_is_found_by_the_endpoint_that_answered() {
     assert_eq!(
         plain(&envoy, backend("Backend", "web")),
         None,
-        "something outside the cluster"
+        "a Backend is outside the cluster"
     );
     assert_eq!(
         plain(&envoy, backend("Service", "web")).as_deref(),
         Some(VALUE),
-        "each response anew"
+        "each response is resolved anew"
     );
 }
 
@@ -142,7 +142,7 @@ fn a_cluster_whose_metadata_arrives_late_is_resolved_again() {
     assert_eq!(
         plain(&envoy, metadata()),
         None,
-        "nothing is read twice between two reads of the cluster"
+        "a cluster name is resolved once between two reads of the cluster"
     );
     envoy.advance(SECOND).answer();
     assert_eq!(plain(&envoy, metadata()).as_deref(), Some(VALUE));

@@ -1,4 +1,4 @@
-//! There is always one leader per proxy.
+//! A proxy has one leader at any time.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -67,7 +67,7 @@ fn no_thread_takes_the_lease_in_the_middle_of_a_poll() {
     serve(&worker);
     worker.tick();
     main.tick();
-    assert_eq!(pollers(&envoy), [ThreadName::Worker(0)], "the round has just begun");
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0)], "the poll is still running");
     worker.answer();
     main.tick();
     assert_eq!(pollers(&envoy), [ThreadName::Worker(0), ThreadName::Main]);
@@ -89,7 +89,7 @@ fn a_leader_that_dies_is_replaced_and_its_successor_resumes_without_a_list() {
     assert_eq!(pollers(&envoy).len(), 2);
     assert!(
         kube.take_requests().is_empty(),
-        "nothing is due before the 30 s are over"
+        "no list is due before the 30 s are over"
     );
     envoy.advance(Duration::from_secs(25)).answer();
     assert_eq!(kube.take_requests().len(), 4);
@@ -124,7 +124,7 @@ fn a_deposed_leader_overwrites_no_shared_data() {
         assert!(of(&published).is_some() && of(&published) == of(&after), "{part}");
     }
     old.tick();
-    assert!(old.callouts().is_empty(), "it knows by now");
+    assert!(old.callouts().is_empty(), "the old leader has stopped");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_new_configuration_polls_while_the_old_one_serves_until_it_is_drained() {
     };
     assert!(
         seen(old).header("x-burst").unwrap().contains("current-load=3"),
-        "the same bytes serve both"
+        "both configurations serve the same snapshot"
     );
     assert!(seen(new).header("x-new").unwrap().contains("current-load=3"));
     worker.retire(old);
@@ -198,11 +198,17 @@ fn a_published_snapshot_is_served_before_the_first_tick() {
     let worker = envoy.worker();
     envoy.advance(SECOND).answer();
     let rebuilt = envoy.worker();
-    assert!(rebuilt.response("web.shop").header("x-burst").is_some(), "another VM");
+    assert!(
+        rebuilt.response("web.shop").header("x-burst").is_some(),
+        "a new VM serves the snapshot"
+    );
     let renamed = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","header":{"name":"x-new"}}"#;
     let new = worker.configure(renamed).unwrap();
     let seen = worker.request_through(new, Request::get("/"), Route::istio("web", "shop"));
-    assert!(seen.header("x-new").is_some(), "another configuration");
+    assert!(
+        seen.header("x-new").is_some(),
+        "a new configuration serves the snapshot"
+    );
 }
 
 #[test]

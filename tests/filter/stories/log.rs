@@ -36,7 +36,7 @@ fn bad_objects(count: usize, length: usize, read: usize) -> Vec<String> {
     (0..count).map(bad).collect()
 }
 
-/// A proxy for a cluster with these objects with_bad_objects its own HPA. In watch mode, each watch changes them.
+/// A proxy for a cluster with these objects and a valid HPA. In watch mode, each watch changes them.
 fn with_bad_objects(configuration: &str, bad: impl Fn(usize) -> Vec<String> + Send + 'static) -> FakeEnvoy {
     let (kube, reads) = (Kube::new(), AtomicUsize::new(0));
     let is_watched = configuration.contains("watch");
@@ -52,6 +52,7 @@ fn with_bad_objects(configuration: &str, bad: impl Fn(usize) -> Vec<String> + Se
     envoy(configuration, &kube).body_limit(64 * MIB)
 }
 
+/// Checks that no log line is too long or has characters that a terminal would interpret.
 fn assert_short_and_printable(envoy: &FakeEnvoy) {
     for line in envoy.log() {
         assert!(line.text.len() <= LONGEST_LINE, "{} bytes", line.text.len());
@@ -77,7 +78,7 @@ fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minu
         assert_eq!(envoy.stat("burst_bad_objects"), Some(10));
         assert!(
             worker.response("web.shop").header("x-burst").is_some(),
-            "the rest is served"
+            "the valid HPA is served"
         );
     }
 }

@@ -155,7 +155,7 @@ fn clock_jumps_never_leave_a_stale_header_and_the_header_returns() {
             assert_eq!(current(&worker), expected, "{case}");
             kube.heal();
             envoy.advance(SECOND * 12).answer();
-            assert_eq!(current(&worker), Some(replicas), "{case}: and then");
+            assert_eq!(current(&worker), Some(replicas), "{case}: after the outage");
         }
     }
 }

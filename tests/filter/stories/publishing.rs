@@ -1,4 +1,4 @@
-//! How a leader publishes to shared data: in which callbacks, and what its successor finds if the leader dies in
+//! How a leader publishes to shared data: in which callbacks, and how its successor continues if the leader dies in
 //! between.
 
 use super::kube::Kube;

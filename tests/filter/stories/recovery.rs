@@ -95,7 +95,7 @@ fn the_filter_recovers_from_each_failure_at_each_phase() {
                 "{case}: {}",
                 current(&envoy)
             );
-            // A reader that has fallen back to lists watches again after this many of them.
+            // A reflector that has fallen back to lists watches again after this many lists.
             let lists = if phase == ReadPhase::Watch { 80 } else { 0 };
             envoy.advance(SECOND * lists).answer();
             let lines = logged(&envoy);
@@ -107,7 +107,7 @@ fn the_filter_recovers_from_each_failure_at_each_phase() {
     }
 }
 
-/// Whether the filter falls back to lists when a watch fails like this.
+/// Returns whether the filter falls back to lists when a watch fails like this.
 fn falls_back_to_lists(outcome: &str) -> bool {
     ["timeout", "cut", "forbidden", "not_found", "expired", "malformed"].contains(&outcome)
 }
@@ -121,7 +121,7 @@ fn check_failing(envoy: &FakeEnvoy, kube: &Kube, case: &str, outcome: &str) {
     assert!(lines[0].starts_with("cannot "), "{case}: {lines:?}");
     assert!(
         current(envoy).starts_with("service=shop/web, "),
-        "{case}: the last values serve"
+        "{case}: the last values are served"
     );
     let asked = kube.take_requests().iter().filter(|path| path.contains(HPAS)).count();
     assert!((2..=40).contains(&asked), "{case}: {asked} requests in a minute");
@@ -163,7 +163,7 @@ fn a_clock_jump_during_an_outage_leaves_no_stale_header() {
     kube.fail(HPAS, || Answer::Unreachable);
     envoy.jump(Jump::Ahead(Duration::from_secs(60)));
     envoy.advance(SECOND * 2).answer();
-    assert_eq!(current(&envoy), "nothing", "as old as the clock says");
+    assert_eq!(current(&envoy), "nothing", "the age follows the clock");
     kube.heal();
     envoy.advance(SECOND * 40).answer();
     assert!(current(&envoy).contains("current-load=1,"));
@@ -184,7 +184,10 @@ fn a_clock_set_back_during_an_outage_leaves_no_stale_header() {
         kube.fail(HPAS, || Answer::Unreachable);
         envoy.jump(Jump::Back(Duration::from_secs(3_600)));
         envoy.advance(SECOND * 7).answer();
-        assert!(current(&envoy).contains("current-load=1,"), "{mode}: it may be as old");
+        assert!(
+            current(&envoy).contains("current-load=1,"),
+            "{mode}: the snapshot is not stale yet"
+        );
         envoy.advance(SECOND * 5).answer();
         assert_eq!(current(&envoy), "nothing", "{mode}");
         kube.heal();

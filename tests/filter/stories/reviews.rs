@@ -100,7 +100,7 @@ fn an_allowed_user_is_answered_and_the_review_is_cached_for_ten_seconds() {
     );
     assert!(seen.text().contains(r#""value":"4""#), "{}", seen.text());
     let [review_body] = &server.received()[..] else {
-        panic!("one review_body")
+        panic!("one review")
     };
     assert!(
         review_body.contains(r#""verb":"list""#) && review_body.contains(r#""user":"alice""#),
@@ -203,7 +203,7 @@ fn without_an_answer_every_user_is_refused() {
         assert!(seen.text().contains(r#""reason":"InternalError""#), "{}", seen.text());
     }
     server.set_answer(yes());
-    assert_eq!(ask(&worker, by("alice")).status(), 200, "no failure is kept");
+    assert_eq!(ask(&worker, by("alice")).status(), 200, "a failure is not cached");
     envoy.advance(SECOND);
     assert_eq!(envoy.stat("burst_review_failed_total"), Some(7));
     let refused: Vec<_> = logged(&envoy)

@@ -35,7 +35,7 @@ impl HubLink {
 
     fn send(&self, callout: &Callout) -> Answer {
         let question = (callout.cluster.as_str(), callout.method(), callout.path());
-        assert_eq!(question, ("hub", "GET", PATH), "a spoke asks for nothing else");
+        assert_eq!(question, ("hub", "GET", PATH), "a spoke sends no other request");
         let Some(hub) = self.hub.lock().unwrap().clone() else {
             return Answer::Unreachable;
         };
@@ -133,7 +133,7 @@ fn unchanged_entries_are_not_sent_again() {
     assert_eq!(spoke.stat("burst_snapshot_generation"), generation);
     assert!(
         spoke.stat("burst_snapshot_timestamp_seconds").unwrap() >= before + 4,
-        "it is confirmed all the same"
+        "a 304 confirms the snapshot"
     );
 }
 
@@ -187,7 +187,7 @@ fn a_spoke_applies_its_own_max_staleness_to_the_age_of_its_hubs_snapshot() {
         assert_eq!(header(&worker).as_deref(), Some(WEB), "{limit} s, {ahead} s ahead");
         pass(&[&hub, &spoke], 4);
         assert_eq!(header(&worker), None, "{limit} s, {ahead} s ahead");
-        assert!(header(&hub_worker).is_some(), "the hub's own limit is another one");
+        assert!(header(&hub_worker).is_some(), "the hub has a limit of its own");
         kube.heal();
         pass(&[&hub, &spoke], 32);
         assert_eq!(header(&worker).as_deref(), Some(WEB));
@@ -249,7 +249,7 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     pass(&[&hub, &envoy], 15);
     assert!(worker.alive());
     assert!(worker.response("api.shop").header("x-burst").is_some());
-    assert_eq!(header(&worker), None, "it costs the one entry");
+    assert_eq!(header(&worker), None, "only that entry is missing");
     pass(&[&hub, &envoy], 60);
     let excluded = "excluded Service shop/web: a proxy thread died while it parsed these bytes";
     assert!(
@@ -259,7 +259,7 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     );
     kube.scale("shop/web", 2);
     pass(&[&hub, &envoy], 3);
-    assert!(header(&worker).is_some(), "other bytes of it are tried again");
+    assert!(header(&worker).is_some(), "changed bytes of the entry are parsed");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_large_cluster_is_joined_in_parts_and_served_as_a_whole() {
         "{:?}: all lists are read, and there is work left",
         period()
     );
-    assert_eq!(header("web.shop"), None, "what is joined already waits for the rest");
+    assert_eq!(header("web.shop"), None, "a partly joined snapshot is not served");
     envoy.advance(SECOND);
     for service in ["web.shop", "web-0.shop", "web-3999.shop"] {
         assert!(
@@ -54,7 +54,7 @@ fn a_large_cluster_is_joined_in_parts_and_served_as_a_whole() {
             "{service}"
         );
     }
-    assert_eq!(period(), SECOND, "nothing is left to do");
+    assert_eq!(period(), SECOND, "no work is left");
     // The thread that has served requests hands over the lease, and frees its data in parts too.
     let main = envoy.main_thread();
     let mut moments = (0..100).map(|_| envoy.advance(SECOND / 20).answer());
@@ -101,7 +101,7 @@ fn a_configuration_that_reads_the_same_resources_resumes_the_watch_and_both_stay
         .unwrap();
     envoy.advance(Duration::from_secs(3)).answer();
     assert!(seen(next).contains("current-load=4, target-load=1"));
-    assert_eq!(leaders, Some(2), "neither drove the other out");
+    assert_eq!(leaders, Some(2), "neither configuration took the lease from the other");
     assert_eq!(verbs(&kube.take_requests()).0, 0);
 }
 
