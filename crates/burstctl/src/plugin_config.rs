@@ -85,7 +85,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_form_has_its_configuration_in_a_place_of_its_own() {
+    fn the_configuration_is_found_in_each_kind_of_manifest() {
         let config = json!({"cluster": "kube"});
         let string = json!({"@type": "type.googleapis.com/google.protobuf.StringValue", "value": config.to_string()});
         let message = json!({"@type": "type.googleapis.com/google.protobuf.Struct", "value": config});
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused_as_the_filter_refuses_it() {
+    fn invalid_json_is_refused_with_the_filters_message() {
         let value = json!({"value": "{\"cluster\": \"kube\",\n}"});
         let patch = json!({"patch": {"value": {"typed_config": {"config": {"configuration": value}}}}});
         let object = json!({"kind": "EnvoyFilter", "spec": {"configPatches": [patch]}});
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spoke_has_no_cluster_to_look_at() {
+    fn the_configuration_of_a_spoke_has_no_cluster_to_preview() {
         let reads = |config| require_cluster_source(&parse(&config).unwrap());
         assert_eq!(reads(json!({"cluster": "kube"})), Ok(()));
         let refused = reads(json!({"cluster": "hub", "source": "hub"})).unwrap_err();

@@ -153,7 +153,7 @@ mod tests {
     const HOSTILE: &str = "::error::a\n\u{1b}[2J##[debug]\u{9b}b";
 
     #[test]
-    fn a_line_is_one_line_and_no_command() {
+    fn text_is_one_line_without_workflow_commands() {
         let line = |text: &str| printed(false, |printer| printer.line(text));
         assert_eq!(line("shop/web: well"), "shop/web: well\n");
         assert_eq!(line(HOSTILE), "\\::error::a␊␛[2J##\\[debug]\u{fffd}b\n");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_in_characters_that_are_printable() {
+    fn json_escapes_unprintable_characters() {
         for text in [HOSTILE, "\u{7f}\u{202e}\u{e0041}\"\\", "é ✓"] {
             for json in [
                 printed(false, |printer| printer.json(&[text])),

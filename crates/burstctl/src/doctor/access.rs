@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_is_asked_for_what_the_configurations_of_all_its_pods_read() {
+    fn an_account_needs_the_access_of_the_configurations_of_all_its_pods() {
         let account = |name: &str| ServiceAccount {
             namespace: "shop".to_owned(),
             name: name.to_owned(),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lacking_is_told_by_verb() {
+    fn missing_access_is_reported_by_verb() {
         let account = ServiceAccount {
             namespace: "shop".to_owned(),
             name: "gateway".to_owned(),

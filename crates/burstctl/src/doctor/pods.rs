@@ -131,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_without_a_token_is_told() {
+    fn a_pod_without_a_token_is_reported() {
         assert_eq!(check_token(&pod("", &[TOKEN_MOUNT], "Running")).verdict, Verdict::Ok);
         let check = check_token(&pod("", &["/etc/istio/proxy"], "Running"));
         assert_eq!(check.finding, format!("no token is mounted at {TOKEN_MOUNT}"));
     }
 
     #[test]
-    fn the_image_of_the_proxy_tells_istios_version() {
+    fn istios_version_is_read_from_the_image_of_the_proxy() {
         for (image, verdict) in [
             ("docker.io/istio/proxyv2:1.28.0", Some(Verdict::Ok)),
             ("registry.example.com:5000/proxyv2:1.31.1-distroless", Some(Verdict::Ok)),

@@ -227,7 +227,7 @@ mod tests {
     const READ: &str = "burst_snapshot_timestamp_seconds";
 
     #[test]
-    fn a_poll_is_as_well_as_its_age() {
+    fn a_poll_is_judged_by_its_age() {
         for (changes, verdict, words) in [
             (
                 &[(READ, 1_700_000_088)][..],
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_are_odd_are_counted() {
+    fn invalid_and_unobserved_objects_are_counted() {
         let found = "4 objects read; Services with replicas: 1";
         assert_eq!(check("objects", &[]), (Verdict::Ok, found.to_owned()));
         let odd = format!("{found}; 2 HPAs that no controller has processed => `burstctl preview` names them");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_without_a_header_are_odd_where_none_has_one() {
+    fn missing_headers_are_a_problem_if_no_response_has_one() {
         let table = "docs/stats.md explains the reasons";
         for (changes, verdict, words) in [
             (&[][..], Verdict::Ok, "0 responses with the header".to_owned()),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_of_another_release_is_told() {
+    fn a_filter_of_another_release_is_reported() {
         let own = env!("CARGO_PKG_VERSION");
         assert_eq!(check("version", &[]).1, format!("filter {own}, the same as burstctl"));
         let (verdict, words) = check("version", &[("filter_version", 2_003_004)]);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn an_envoy_is_new_enough_or_not_or_does_not_tell() {
+    fn envoys_version_is_compared_with_the_oldest_supported_one() {
         for (version, verdict) in [
             ("1.36.2", Verdict::Ok),
             ("1.40.0-dev", Verdict::Ok),

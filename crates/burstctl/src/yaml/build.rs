@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_anchor_names_the_last_value_that_has_it() {
+    fn an_alias_is_the_last_value_with_its_anchor() {
         let error = read("a: &x {b: &x 1}\nc: {<<: *x}\n").unwrap_err();
         assert_eq!(error.message, "`<<` takes an object or a list of objects");
         assert!(read("a: &x {b: 1}\nc: {&x <<: *x}\n").is_err());

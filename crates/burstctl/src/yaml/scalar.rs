@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_scalars_are_what_yaml_1_1_makes_of_them() {
+    fn plain_scalars_are_resolved_as_in_yaml_1_1() {
         for (text, expected) in [
             ("010", "8"),
             ("0x1F", "31"),
