@@ -11,7 +11,7 @@ pub(crate) struct DeserializeError {
     pub(crate) field: String,
     /// The text to point at.
     pub(crate) span: Span,
-    /// What is wrong.
+    /// The reason.
     pub(crate) detail: String,
 }
 

@@ -58,12 +58,13 @@ pub fn parse(config: &Value) -> Result<Config, InvalidConfig> {
         let parsed = Config::parse(text.as_bytes(), Artifact::Full);
         return parsed.map_err(|error| InvalidConfig(error.to_string()));
     }
-    Config::parse(config.to_string().as_bytes(), Artifact::Full).map_err(|error| {
-        let reason = error.to_string();
-        // The position in JSON that burstctl made is not useful.
-        let reason = reason.rsplit_once(" at line ").map_or(&*reason, |(reason, _)| reason);
-        InvalidConfig(reason.to_owned())
-    })
+    Config::parse(config.to_string().as_bytes(), Artifact::Full)
+        .map_err(|error| InvalidConfig(without_json_position(&error.to_string()).to_owned()))
+}
+
+/// Returns a reason without its position, which refers to JSON that burstctl generated and not to the user's file.
+pub(crate) fn without_json_position(reason: &str) -> &str {
+    reason.rsplit_once(" at line ").map_or(reason, |(reason, _)| reason)
 }
 
 /// Checks that a configuration reads a cluster.

@@ -106,7 +106,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Escapes what serde leaves although a terminal executes it. Outside of strings JSON is ASCII without DEL.
+/// Escapes characters that a terminal would execute and that serde does not escape. Outside of strings JSON is ASCII
+/// without DEL.
 fn escape_json(json: &str) -> Cow<'_, str> {
     let is_printable_or_newline = |character: char| character == '\n' || is_printable(character);
     if json.chars().all(is_printable_or_newline) {
@@ -118,8 +119,8 @@ fn escape_json(json: &str) -> Cow<'_, str> {
             if is_printable_or_newline(character) {
                 text.push(character);
             } else {
-                let units = character.encode_utf16(&mut units).iter();
-                text.extend(units.map(|unit| format!("\\u{unit:04x}")));
+                let encoded = character.encode_utf16(&mut units).iter();
+                text.extend(encoded.map(|unit| format!("\\u{unit:04x}")));
             }
             text
         })
@@ -136,8 +137,8 @@ pub fn escape_workflow_commands(line: &str) -> Cow<'_, str> {
         return line.into();
     }
     let indent = line.strip_suffix(text).unwrap_or_default();
-    let text = text.replace("##[", "##\\[");
-    format!("{indent}{}{text}", if at_start { "\\" } else { "" }).into()
+    let escaped = text.replace("##[", "##\\[");
+    format!("{indent}{}{escaped}", if at_start { "\\" } else { "" }).into()
 }
 
 #[cfg(test)]

@@ -29,9 +29,9 @@ impl Pod {
     pub(super) fn of(pod: &core::Pod) -> Self {
         let spec = pod.spec.as_ref();
         let containers = spec.map_or(&[][..], |spec| &spec.containers);
-        let proxy = containers.iter().find(|container| container.name == PROXY_CONTAINER);
+        let istio_proxy = containers.iter().find(|container| container.name == PROXY_CONTAINER);
         // Gateways that are not Istio's have the proxy in the first container.
-        let proxy = proxy.or(containers.first());
+        let proxy = istio_proxy.or(containers.first());
         let mounts = proxy.and_then(|container| container.volume_mounts.as_ref());
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         Self {

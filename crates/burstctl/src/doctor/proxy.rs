@@ -4,12 +4,12 @@ use burst_model::kube::PollOutcome;
 use burst_model::time::Time;
 use burst_model::version::Version;
 
+use super::Check;
 use super::admin::EnvoyInfo;
 use super::stats::Stats;
 use super::versions::{OLDEST_ENVOY, OLDEST_ISTIO};
-use super::{Check, Verdict};
 
-/// What the stats are compared with.
+/// The values that the stats are compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
     /// The current time.
@@ -122,8 +122,8 @@ fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     if age <= expected.max_staleness {
         Check::ok("poll", of, found)
     } else {
-        let found = format!("{found}; {} s are allowed", expected.max_staleness);
-        Check::problem("poll", of, found, advice)
+        let too_old = format!("{found}; {} s are allowed", expected.max_staleness);
+        Check::problem("poll", of, too_old, advice)
     }
 }
 
@@ -145,7 +145,7 @@ fn check_objects(of: &str, stats: &Stats) -> Check {
     let count = |name| stats.filter_stat(name).unwrap_or(0);
     let (objects, services) = (count("objects"), count("services"));
     let found = format!("{objects} objects read; Services with replicas: {services}");
-    let odd: Vec<_> = [
+    let problems: Vec<_> = [
         ("bad_objects", "invalid objects"),
         ("unobserved_hpas", "HPAs that no controller has processed"),
         ("overshadowed_hpas", "HPAs whose target another HPA scales"),
@@ -154,10 +154,10 @@ fn check_objects(of: &str, stats: &Stats) -> Check {
     .filter(|(name, _)| count(name) > 0)
     .map(|(name, words)| format!("{} {words}", count(name)))
     .collect();
-    if odd.is_empty() {
+    if problems.is_empty() {
         Check::ok("objects", of, found)
     } else {
-        let found = format!("{found}; {}", odd.join(", "));
+        let found = format!("{found}; {}", problems.join(", "));
         Check::problem("objects", of, found, "`burstctl preview` names them")
     }
 }
@@ -174,28 +174,21 @@ fn check_headers(of: &str, stats: &Stats) -> Check {
         words => format!(", without: {}", words.join(", ")),
     };
     // A Service without an HPA and a redirect have no header; that is normal.
-    let odd = absent
+    let is_unexpected = absent
         .iter()
         .any(|(reason, _)| !matches!(*reason, "no_entry" | "no_cluster" | "external"));
-    let verdict = if added == 0 && odd {
-        Verdict::Problem
+    let found = format!("{added} responses with the header{without}");
+    if added == 0 && is_unexpected {
+        Check::problem("headers", of, found, "docs/stats.md explains the reasons")
     } else {
-        Verdict::Ok
-    };
-    let advice = "docs/stats.md explains the reasons";
-    let advice = if verdict == Verdict::Ok { "" } else { advice };
-    Check::new(
-        "headers",
-        of,
-        verdict,
-        format!("{added} responses with the header{without}"),
-        advice,
-    )
+        Check::ok("headers", of, found)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::Verdict;
 
     /// The stats of an Envoy 1.36 a second after the filter's first read, recorded by tests/cli/doctor.
     const RECORDED: &str = include_str!("../../tests/data/stats.txt");

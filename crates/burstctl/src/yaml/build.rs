@@ -149,9 +149,8 @@ impl Builder {
             true => scalar.key().map(NodeValue::String),
             false => scalar.value(),
         };
-        let value = value.map_err(|message| error(span.start, message))?;
         let tree = Node {
-            value,
+            value: value.map_err(|message| error(span.start, message))?,
             span: Some(span),
         };
         self.set_anchor(anchor, &tree);

@@ -125,7 +125,7 @@ fn float<'a>(text: &str) -> Option<Scalar<'a>> {
 /// Formats a float key as Go's shortest `%g` in single precision.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "single precision is what Kubernetes uses for keys"
+    reason = "Kubernetes uses single precision for keys"
 )]
 fn float_key(value: f64) -> String {
     let single = value as f32;
