@@ -73,7 +73,8 @@ fn page(server: &ApiServer, kind: Kind, limit: u32) -> Duration {
     spent / PAGES
 }
 
-/// Measures the cost of a watch, and of a change in a watch. The second is the cost of watches with changes, minus the cost of
+/// Measures the cost of a watch, and of a change in a watch. The second is the cost of watches with changes, minus the
+/// cost of
 /// the same watches without changes and of the same changes without watches.
 fn watches(server: &ApiServer, table: &mut Table) {
     let (_, hpas) = KINDS[0];
