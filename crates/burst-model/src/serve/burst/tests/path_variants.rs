@@ -82,7 +82,10 @@ fn each_path_is_answered_as_it_is_written_or_continues_to_the_upstream() {
                 Upstream => assert_eq!(answered, None, "{path}"),
             }
             let has_data = matches!(answered, Some(200 | 204 | 304));
-            assert!(!has_data || is_locked(&path), "{path} has data and the policy does not lock it");
+            assert!(
+                !has_data || is_locked(&path),
+                "{path} has data and the policy does not lock it"
+            );
             seen += 1;
         }
     }
