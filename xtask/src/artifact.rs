@@ -37,8 +37,8 @@ const WHOLE_STREAM: &[&str] = &[
 ];
 
 /// The prefix of our callbacks. Each replaces the SDK's callback of the same name with the prefix [`THEIRS`].
-pub(crate) const OURS: &str = "own_";
-pub(crate) const THEIRS: &str = "proxy_";
+pub(crate) const OWN_PREFIX: &str = "own_";
+pub(crate) const SDK_PREFIX: &str = "proxy_";
 
 impl Artifact {
     /// All modules.

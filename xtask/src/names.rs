@@ -7,13 +7,13 @@
 use rustc_demangle::demangle;
 
 /// The parts that are kept: a module or type, and a function.
-const PARTS: usize = 2;
+const KEPT_SEGMENTS: usize = 2;
 
 /// A closure has the name of the function that contains it.
 const CLOSURE: &str = "{{closure}}";
 
 /// The prefix of our packages.
-const OURS: &str = "burst_";
+const CRATE_PREFIX: &str = "burst_";
 
 /// Returns the end of the path of one of our functions, without hash and type parameters.
 pub(crate) fn short(name: &str) -> Option<String> {
@@ -21,8 +21,8 @@ pub(crate) fn short(name: &str) -> Option<String> {
     let counts = |part: &&str| !part.is_empty() && *part != CLOSURE;
     let parts: Vec<_> = path.split("::").filter(counts).collect();
     // A name without a path belongs to a function for the host or the compiler.
-    let ours = parts.len() == 1 || path.starts_with(OURS);
-    ours.then(|| parts[parts.len().saturating_sub(PARTS)..].join("::"))
+    let ours = parts.len() == 1 || path.starts_with(CRATE_PREFIX);
+    ours.then(|| parts[parts.len().saturating_sub(KEPT_SEGMENTS)..].join("::"))
 }
 
 /// Removes angle brackets and their contents from a path, but keeps the type of `<Type as Trait>::function`.
@@ -33,8 +33,8 @@ fn plain(path: &str) -> String {
     };
     let end = closing(inner);
     let (inner, rest) = (&inner[..end], &inner[end..]);
-    let of = inner.split(" as ").next().unwrap_or_default();
-    plain(of) + &outside_brackets(rest.trim_start_matches('>'))
+    let self_type = inner.split(" as ").next().unwrap_or_default();
+    plain(self_type) + &outside_brackets(rest.trim_start_matches('>'))
 }
 
 fn outside_brackets(path: &str) -> String {

@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use walrus::{Export, Module, ModuleConfig};
 
 use crate::{
-    artifact::{Artifact, OURS, THEIRS},
+    artifact::{Artifact, OWN_PREFIX, SDK_PREFIX},
     names,
 };
 
@@ -41,9 +41,12 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
 
 /// Replaces callbacks of the SDK by ours. Ours have other names until now, because two functions of one name cannot be linked.
 fn replace_callbacks(module: &mut Module) -> anyhow::Result<()> {
-    let ours = module.exports.iter().filter(|export| export.name.starts_with(OURS));
+    let ours = module
+        .exports
+        .iter()
+        .filter(|export| export.name.starts_with(OWN_PREFIX));
     for ours in ours.map(Export::id).collect::<Vec<_>>() {
-        let name = module.exports.get(ours).name.replacen(OURS, THEIRS, 1);
+        let name = module.exports.get(ours).name.replacen(OWN_PREFIX, SDK_PREFIX, 1);
         let theirs = module.exports.iter().find(|export| export.name == name);
         let theirs =
             theirs.with_context(|| format!("the module does not export `{name}`, which our callback replaces"))?;

@@ -111,7 +111,7 @@ fn modules(folder: &Path) -> Modules {
     found.iter().map(uses).collect()
 }
 
-/// What a module uses, also through others.
+/// The modules that a module uses, directly or through others.
 fn reachable<'a>(modules: &'a Modules, from: &'a str) -> BTreeSet<&'a str> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(module) = open.pop() {

@@ -32,7 +32,7 @@ impl ErrorType {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             Self::Required => "Required value",
             Self::Invalid => "Invalid value",
@@ -59,7 +59,7 @@ pub struct FieldError {
 
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.field, self.error_type.words())?;
+        write!(f, "{}: {}", self.field, self.error_type.text())?;
         if let Some(bad) = &self.bad {
             write!(f, ": {bad}")?;
         }

@@ -3,15 +3,16 @@
 use crate::node::{Key, Node, NodeValue, Span};
 
 impl Node {
-    /// The span of a field's value, for a path such as `spec.metrics[0].type`; if the field is missing, the span of the nearest
+    /// Returns the span of a field's value, for a path such as `spec.metrics[0].type`. If the field is missing,
+    /// returns the span of its nearest parent that exists.
     #[must_use]
-    pub fn place(&self, path: &str) -> Span {
+    pub fn value_span(&self, path: &str) -> Span {
         self.find(None, path).0
     }
 
-    /// The span of a field's name, for a field that should not exist.
+    /// Returns the span of a field's name, for a field that should not exist.
     #[must_use]
-    pub fn place_of_key(&self, path: &str) -> Span {
+    pub fn key_span(&self, path: &str) -> Span {
         let (span, key) = self.find(None, path);
         key.map_or(span, Key::span)
     }

@@ -35,12 +35,12 @@ impl Options {
 
     /// Returns whether a malformed key is refused as a label key, and a long one by its bytes; before, as a qualified name
     /// by its characters.
-    pub(crate) fn speaks_of_label_keys(self) -> bool {
+    pub(crate) fn has_label_key_messages(self) -> bool {
         self.minor >= LABEL_KEYS
     }
 
     /// Returns whether the error about an empty field of an owner begins with the field's name.
-    pub(crate) fn names_empty_fields_of_owners(self) -> bool {
+    pub(crate) fn names_empty_owner_field(self) -> bool {
         self.minor < OWNERS_REWORDED
     }
 

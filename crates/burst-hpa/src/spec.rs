@@ -1,4 +1,4 @@
-//! `spec`, whichever Kubernetes version the program has chosen: `k8s-openapi` has it optional in the types of older
+//! `spec`, for any Kubernetes version that the program has chosen: `k8s-openapi` has it optional in the types of older
 //! versions and mandatory in those of newer ones.
 
 use std::sync::LazyLock;

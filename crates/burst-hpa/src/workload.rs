@@ -90,15 +90,15 @@ impl Workload {
 /// The request of a container. A limit without a request counts as one, because the API server copies it.
 pub(crate) fn request(container: &Container, resource: Resource) -> Option<&Written> {
     let resources = container.resources.as_ref()?;
-    of(resources.requests.as_ref(), resource).or_else(|| of(resources.limits.as_ref(), resource))
+    amount(resources.requests.as_ref(), resource).or_else(|| amount(resources.limits.as_ref(), resource))
 }
 
 /// The limit of a container.
 pub(crate) fn limit(container: &Container, resource: Resource) -> Option<&Written> {
-    of(container.resources.as_ref()?.limits.as_ref(), resource)
+    amount(container.resources.as_ref()?.limits.as_ref(), resource)
 }
 
-pub(crate) fn of(amounts: Option<&BTreeMap<String, Written>>, resource: Resource) -> Option<&Written> {
+pub(crate) fn amount(amounts: Option<&BTreeMap<String, Written>>, resource: Resource) -> Option<&Written> {
     amounts?.get(resource.as_str())
 }
 

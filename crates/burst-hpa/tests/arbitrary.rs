@@ -1,4 +1,4 @@
-//! Whatever comes in, an answer comes out.
+//! Arbitrary input never causes a panic.
 
 use burst_hpa::{Node, NodeValue, Objects, Options, admit, defaulted, lint_among, migrate, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -69,8 +69,8 @@ proptest! {
 
     #[test]
     fn any_node_is_migrated_or_refused(node in node(), version in "v1|v2beta1|v2beta2") {
-        let words = [("kind", "HorizontalPodAutoscaler".to_owned()), ("apiVersion", format!("autoscaling/{version}"))];
-        let mut fields: Vec<_> = words.map(|(name, word)| (name, Node::string(word))).into();
+        let texts = [("kind", "HorizontalPodAutoscaler".to_owned()), ("apiVersion", format!("autoscaling/{version}"))];
+        let mut fields: Vec<_> = texts.map(|(name, text)| (name, Node::string(text))).into();
         fields.push(("spec", node.clone()));
         fields.push(("metadata", node));
         let migration = migrate(&Node::object(fields)).unwrap();

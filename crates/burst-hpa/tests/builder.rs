@@ -1,4 +1,4 @@
-//! The builder writes what was said and refuses the rest by name.
+//! The builder writes the fields that were set, and names each value that it refuses.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use serde_json::json;
 use static_assertions::assert_not_impl_any;
 
-// What must not compile, for the reason that is meant.
+// Code that must not compile, each for the expected reason.
 assert_not_impl_any!(ResourceTarget: From<Value>);
 assert_not_impl_any!(SeriesTarget: From<Utilization>);
 assert_not_impl_any!(AverageValue: From<Value>, From<Utilization>);

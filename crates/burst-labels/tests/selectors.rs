@@ -119,8 +119,8 @@ const NOISE: &[&str] = &[
 struct Generator(Rng);
 
 impl Generator {
-    fn one(&mut self, of: &[&'static str]) -> &'static str {
-        of[self.0.usize(0..of.len())]
+    fn one(&mut self, choices: &[&'static str]) -> &'static str {
+        choices[self.0.usize(0..choices.len())]
     }
 
     fn rarely(&mut self) -> bool {

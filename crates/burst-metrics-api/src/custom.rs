@@ -47,7 +47,7 @@ pub(crate) fn answer(
     Ok(MetricsResponse::with_values(body.finish(), api, meta.age))
 }
 
-/// Why a path cannot have a value, whatever the cluster looks like.
+/// Why a path cannot have a value in any cluster.
 #[derive(Clone, Copy, Debug)]
 enum LookupError {
     /// There are no values of single pods.

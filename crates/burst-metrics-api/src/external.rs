@@ -76,7 +76,7 @@ fn unknown_metric(
 struct SeriesLabels<'a> {
     namespace: &'a str,
     series: &'a SeriesValue<'a>,
-    /// What an HPA scales: its kind in lower case, and its name.
+    /// The scale target of an HPA: its kind in lower case, and its name.
     scale_target: Option<(&'a str, &'a str)>,
     apis: &'a MetricsApisConfig,
 }

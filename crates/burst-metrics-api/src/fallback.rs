@@ -11,7 +11,7 @@ use crate::request::MetricsRequest;
 use crate::sources::MetricSources;
 use crate::status::StatusError;
 
-/// Returns whether another adapter answers a request. The name of the metric decides, whatever object it describes.
+/// Returns whether another adapter answers a request. Only the name of the metric decides, not the object.
 ///
 /// # Errors
 /// The request is for another adapter, and the ExternalMetricPolicies do not allow it.

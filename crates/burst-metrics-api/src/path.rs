@@ -15,13 +15,14 @@ const MAX_LENGTH: usize = 64 << 10;
 pub(crate) struct MetricsPath {
     /// The path, percent-decoded as a whole, like `URL.Path` in Go. Authorization is about this form.
     pub(crate) decoded: String,
-    /// What the path names. Here a segment is decoded by itself, so an encoded slash does not separate segments.
+    /// The document or metric that the path names. Here a segment is decoded by itself, so an encoded slash does not
+    /// separate segments.
     pub(crate) target: ApiPath,
     /// Whether another server could resolve the path differently: it has a dot segment or an encoded slash.
     pub(crate) is_ambiguous: bool,
 }
 
-/// What a path names.
+/// The document or metric that a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApiPath {
     /// `/`.

@@ -1,6 +1,6 @@
 //! Writes the bodies that carry values: a list of the API's own kind, or a `Table` for kubectl.
 //!
-//! A body is written once, from front to back. What all items have in common is prepared before the first one.
+//! A body is written once, from front to back. The fields that all items share are prepared before the first one.
 
 use crate::accept::ResponseFormat;
 use crate::api_version::ApiVersion;
@@ -11,7 +11,7 @@ use humantime::format_rfc3339_seconds;
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What all items of a body have in common.
+/// The fields that all items of a body share.
 #[derive(Debug)]
 pub(crate) struct ValueListMeta {
     pub(crate) api: ApiVersion,
@@ -54,8 +54,8 @@ impl ValueListMeta {
 
 /// A time in UTC, to the second. RFC 3339 has no years with more than four digits, so later times become the last one.
 fn rfc3339(time: Time) -> String {
-    const LAST: u64 = 253_402_300_799;
-    let seconds = Duration::from_secs(time.unix_seconds().min(LAST));
+    const LAST_SECOND: u64 = 253_402_300_799;
+    let seconds = Duration::from_secs(time.unix_seconds().min(LAST_SECOND));
     format_rfc3339_seconds(UNIX_EPOCH + seconds).to_string()
 }
 

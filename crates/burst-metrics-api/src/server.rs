@@ -10,7 +10,7 @@ use crate::status::StatusError;
 use crate::{custom, discovery, external, fallback, policy_check};
 use burst_model::serve::LocalReply;
 
-/// What happens to a request.
+/// The result of routing a request.
 #[derive(Debug)]
 pub enum RoutedRequest {
     /// The filter answers it.

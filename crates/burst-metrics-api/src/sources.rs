@@ -1,4 +1,4 @@
-//! What answers are made from.
+//! The data behind an answer.
 
 use crate::adapters::AdapterResources;
 use burst_model::config::{Config, MetricsApisConfig};
@@ -7,7 +7,7 @@ use burst_model::request_rates::Rates;
 use burst_model::serve::ServingCache;
 use burst_model::time::Time;
 
-/// What an answer is made from, besides the request.
+/// The data behind an answer, besides the request.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricSources<'a> {
     /// The configuration of the filter.

@@ -32,7 +32,7 @@ fn confirmed(at: Time) -> Confirmed {
     }
 }
 
-/// What a proxy answers from.
+/// The data that a proxy answers from.
 struct TestServer {
     config: Config,
     cache: ServingCache,
@@ -162,7 +162,7 @@ impl TestServer {
         };
         let item = |item: &Value| {
             let name = match item.get("metricLabels") {
-                Some(of) => labels(&serde_json::from_value(of.clone()).unwrap()),
+                Some(object) => labels(&serde_json::from_value(object.clone()).unwrap()),
                 None => text(&item["describedObject"]["name"]),
             };
             format!("{name} {}", text(&item["value"]))
@@ -198,8 +198,8 @@ fn requests(services: &[&str]) -> Rates {
 }
 
 fn table() -> Table {
-    let row = |of: &str, label: &str, labels: &str, [current, target, max]: [u32; 3]| Row {
-        of: ObjectName::parse(of).unwrap(),
+    let row = |name: &str, label: &str, labels: &str, [current, target, max]: [u32; 3]| Row {
+        name: ObjectName::parse(name).unwrap(),
         label: ObjectName::parse(label).unwrap(),
         load: Load { current, target, max },
         labels: labels.into(),

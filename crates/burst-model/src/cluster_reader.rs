@@ -1,4 +1,4 @@
-//! Reads what a snapshot is made of: the lists of the Kubernetes API, or the Services of a hub. The reader says which
+//! Reads the input of a snapshot: the lists of the Kubernetes API, or the Services of a hub. The reader decides which
 //! request to send next, and the caller sends it.
 
 use crate::config::{Config, Origin};
@@ -23,7 +23,7 @@ pub enum ClusterReader {
     Hub(HubClient),
 }
 
-/// What a request reads.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadPurpose {
     /// A page of a list, or a watch of it.
@@ -35,7 +35,7 @@ pub enum ReadPurpose {
 /// A GET to be sent to the Kubernetes API, or to the hub.
 #[derive(Debug)]
 pub struct ReadRequest {
-    /// What it reads.
+    /// The purpose of the request.
     pub purpose: ReadPurpose,
     /// Path and query.
     pub path: String,
@@ -77,7 +77,7 @@ pub trait HttpResponse {
     fn body(&self, limit: usize) -> Vec<u8>;
 }
 
-/// What a request brought.
+/// The parsed response to a request.
 #[derive(Debug)]
 pub enum ReadResult {
     /// Of a list.

@@ -89,18 +89,25 @@ mod tests {
 
     #[test]
     fn with_equal_clocks_the_time_is_that_of_the_header() {
-        let told = Confirmation::new(T0, T0.after(seconds(20)));
+        let confirmation = Confirmation::new(T0, T0.after(seconds(20)));
         for apart in [0, 900] {
-            let asked = T0.after(seconds(20)).after(Duration::from_millis(apart));
-            assert_eq!(told.read_at(asked, asked.after(seconds(2))), T0, "{apart} ms");
+            let requested_at = T0.after(seconds(20)).after(Duration::from_millis(apart));
+            assert_eq!(
+                confirmation.read_at(requested_at, requested_at.after(seconds(2))),
+                T0,
+                "{apart} ms"
+            );
         }
     }
 
     #[test]
     fn with_different_clocks_the_age_counts_from_the_request() {
-        let told = Confirmation::new(T0, T0.after(seconds(20)));
-        for asked in [T0.after(seconds(3_600)), T0.before(seconds(3_600))] {
-            assert_eq!(told.read_at(asked, asked.after(seconds(2))), asked.before(seconds(20)));
+        let confirmation = Confirmation::new(T0, T0.after(seconds(20)));
+        for requested_at in [T0.after(seconds(3_600)), T0.before(seconds(3_600))] {
+            assert_eq!(
+                confirmation.read_at(requested_at, requested_at.after(seconds(2))),
+                requested_at.before(seconds(20))
+            );
         }
     }
 
@@ -128,12 +135,12 @@ mod tests {
         }
 
         #[test]
-        fn a_written_header_is_read_and_the_read_is_never_younger(at: u64, age: u64, asked: u64, took: u32) {
+        fn a_written_header_is_read_and_the_read_is_never_younger(at: u64, age: u64, requested_at: u64, took: u32) {
             let confirmation = Confirmation { at: Time::from_unix_millis(at), age: Duration::from_millis(age) };
             prop_assert_eq!(Confirmation::parse(confirmation.to_text().as_bytes()), Ok(confirmation));
-            let asked = Time::from_unix_millis(asked);
-            let now = asked.after(Duration::from_millis(took.into()));
-            let read = confirmation.read_at(asked, now);
+            let requested_at = Time::from_unix_millis(requested_at);
+            let now = requested_at.after(Duration::from_millis(took.into()));
+            let read = confirmation.read_at(requested_at, now);
             prop_assert!(read <= now.after(CLOCK_TOLERANCE).before(confirmation.age) || read == Time::default());
         }
     }

@@ -47,7 +47,7 @@ pub fn of_bytes(bytes: &[u8]) -> u64 {
 pub fn of_words(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 8];
-    last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+    last.iter_mut().zip(rest).for_each(|(padded, byte)| *padded = *byte);
     let mix = |hash: u64, word: u64| {
         // A product spreads bits upwards only. The shifts spread them downwards.
         let folded = hash ^ word;

@@ -29,7 +29,7 @@ pub const SERIES: &str = ":series";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The object whose load this is.
-    pub of: ObjectName,
+    pub name: ObjectName,
     /// The name in the header: the scaled workload, or the Service itself if it selects several workloads.
     pub label: ObjectName,
     /// The numbers.
@@ -86,7 +86,7 @@ pub fn join<'a>(
     }
     for scaled in &scaled_workloads {
         let row = scaled.row().map(|row| Row {
-            of: scaled.workload.name.clone(),
+            name: scaled.workload.name.clone(),
             labels: scaled.workload.own_labels.clone(),
             ..row.clone()
         });
@@ -103,8 +103,8 @@ pub fn join<'a>(
         services(lists).filter_map(|service| row_of_service(service, &rows_of(&by_label.selected(service)), percent));
     table.insert(SERVICES.into(), services.collect());
     for rows in table.values_mut() {
-        sort_by(rows, |a, b| a.of.cmp_as_text(&b.of));
-        rows.dedup_by(|a, b| a.of == b.of);
+        sort_by(rows, |a, b| a.name.cmp_as_text(&b.name));
+        rows.dedup_by(|a, b| a.name == b.name);
     }
     (table, findings(&hpas, &by_target))
 }
@@ -139,7 +139,7 @@ fn row_of_hpa(hpa: &Hpa, percent: Percent) -> Option<Row> {
         name: hpa.target.name.clone(),
     };
     Some(Row {
-        of: hpa.name.clone(),
+        name: hpa.name.clone(),
         label,
         load: Load::new(hpa.current_replicas?, hpa.max_replicas, percent),
         labels: hpa.own_labels.clone(),
@@ -262,16 +262,16 @@ fn rows_of(selected: &[&ScaledWorkload<'_>]) -> Vec<Row> {
 
 /// The row of a Service: the row of the one scaled workload that it selects, or the sum of several.
 fn row_of_service(service: &Service, rows: &[Row], percent: Percent) -> Option<Row> {
-    let (of, labels) = (service.name.clone(), service.own_labels.clone());
+    let (name, labels) = (service.name.clone(), service.own_labels.clone());
     let (first, others) = rows.split_first()?;
     if others.is_empty() {
         let row = first.clone();
-        return Some(Row { of, labels, ..row });
+        return Some(Row { name, labels, ..row });
     }
-    let sum = |of: fn(&Load) -> u32| rows.iter().map(|row| of(&row.load)).fold(0, u32::saturating_add);
+    let sum = |field: fn(&Load) -> u32| rows.iter().map(|row| field(&row.load)).fold(0, u32::saturating_add);
     Some(Row {
-        label: of.clone(),
-        of,
+        label: name.clone(),
+        name,
         load: Load::new(sum(|load| load.current), sum(|load| load.max), percent),
         labels,
     })

@@ -8,19 +8,19 @@ pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     if items.is_sorted_by(|a, b| compare(a, b).is_le()) {
         return;
     }
-    let places = order(items.len(), &|a, b| match (items.get(a), items.get(b)) {
+    let indices = order(items.len(), &|a, b| match (items.get(a), items.get(b)) {
         (Some(a), Some(b)) => compare(a, b),
         _ => Ordering::Equal,
     });
     let mut unsorted: Vec<_> = std::mem::take(items).into_iter().map(Some).collect();
-    items.extend(places.into_iter().filter_map(|place| unsorted.get_mut(place)?.take()));
+    items.extend(indices.into_iter().filter_map(|index| unsorted.get_mut(index)?.take()));
 }
 
 /// Returns the sorted order of `count` items as their indices.
 fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
-    let mut places: Vec<_> = (0..count).collect();
-    places.sort_by(|a, b| compare(*a, *b));
-    places
+    let mut indices: Vec<_> = (0..count).collect();
+    indices.sort_by(|a, b| compare(*a, *b));
+    indices
 }
 
 #[cfg(test)]

@@ -46,20 +46,20 @@ impl Quota {
 
     /// Returns the first lines that the quota allows. Once a minute a last line says how many others there are.
     pub(crate) fn lines(&mut self, lines: impl IntoIterator<Item = String>, now: Time) -> Vec<String> {
-        let mut said = Vec::new();
-        let mut left_out = 0_usize;
+        let mut allowed = Vec::new();
+        let mut suppressed = 0_usize;
         for line in lines {
             match self.take(now).0 {
-                true => said.push(line),
-                false => left_out += 1,
+                true => allowed.push(line),
+                false => suppressed += 1,
             }
         }
-        if left_out > 0 && self.refused == left_out {
-            said.push(format!(
-                "{left_out} more lines of this kind are suppressed for a minute; `burst_bad_objects` counts the objects"
+        if suppressed > 0 && self.refused == suppressed {
+            allowed.push(format!(
+                "{suppressed} more lines of this kind are suppressed for a minute; `burst_bad_objects` counts the objects"
             ));
         }
-        said
+        allowed
     }
 }
 

@@ -33,7 +33,7 @@ const OBJECTS: [(&str, &str); 17] = [
 ];
 
 /// Keys that only contain other keys.
-const WITHOUT_A_ROW: [&str; 13] = [
+const OBJECT_KEYS: [&str; 13] = [
     "sync",
     "hpas",
     "services",
@@ -61,7 +61,7 @@ fn keys() -> BTreeSet<String> {
     let all: BTreeSet<_> = OBJECTS.into_iter().flat_map(at).collect();
     // The table lists a key that only contains other keys by those.
     all.into_iter()
-        .filter(|key| !WITHOUT_A_ROW.contains(&key.as_str()))
+        .filter(|key| !OBJECT_KEYS.contains(&key.as_str()))
         .collect()
 }
 

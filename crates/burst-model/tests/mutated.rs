@@ -125,7 +125,7 @@ fn rounds() -> impl Strategy<Value = Vec<Round>> {
     proptest::collection::vec((proptest::collection::vec(of_a_list, 0..4), jump), 1..6)
 }
 
-/// What a leader published and logged.
+/// The snapshots and log lines of a leader.
 #[derive(Default)]
 struct Served {
     content: Option<u64>,
@@ -163,7 +163,7 @@ fn run(leader: &mut Leader, now: Time, served: &mut Served, body: &dyn Fn(usize,
                         .flat_map(|section| snapshot.section(section).unwrap().rows())
                     {
                         assert!(
-                            ObjectName::is_valid(row.of) && ObjectName::is_valid(row.label),
+                            ObjectName::is_valid(row.name) && ObjectName::is_valid(row.label),
                             "{row:?}"
                         );
                         assert!(row.load.max > 0 && row.load.target <= row.load.max, "{row:?}");

@@ -63,9 +63,9 @@ fn joined(hpas_file: &str) -> (Table, u64) {
 }
 
 fn lines(table: &Table, kind: &str) -> Vec<String> {
-    let line = |Row { of, label, load, .. }: &Row| {
+    let line = |Row { name, label, load, .. }: &Row| {
         format!(
-            "{of}: {label} {} of {}, at best {}",
+            "{name}: {label} {} of {}, at best {}",
             load.current, load.max, load.target
         )
     };
@@ -127,7 +127,7 @@ fn two_pages_are_the_whole_list() {
 }
 
 #[test]
-fn refusals_of_the_api_server_say_what_is_missing() {
+fn refusals_of_the_api_server_name_the_missing_permission() {
     let rollouts = workloads(Resource::new("argoproj.io", "v1alpha1", "rollouts", "Rollout"));
     for (source, status, file, words, advice) in [
         (

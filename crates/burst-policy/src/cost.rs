@@ -42,18 +42,18 @@ const POLICY_BYTES: usize = 256;
 
 /// A policy or a set of policies exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{count} {what}; {most} are allowed")]
+#[error("{count} {what}; {max} are allowed")]
 pub struct LimitExceeded {
     count: usize,
     what: &'static str,
-    most: usize,
+    max: usize,
 }
 
 impl LimitExceeded {
-    fn of(count: usize, what: &'static str, most: usize) -> Result<(), Self> {
-        match count <= most {
+    fn check(count: usize, what: &'static str, max: usize) -> Result<(), Self> {
+        match count <= max {
             true => Ok(()),
-            false => Err(Self { count, what, most }),
+            false => Err(Self { count, what, max }),
         }
     }
 }
@@ -130,12 +130,12 @@ fn first_over(
     let Err(excess) = fits(count) else {
         return fits(count).map_err(|excess| (count, excess));
     };
-    let (mut least, mut most, mut excess) = (0, count, excess);
-    while least + 1 < most {
-        let middle = least.midpoint(most);
+    let (mut least, mut max, mut excess) = (0, count, excess);
+    while least + 1 < max {
+        let middle = least.midpoint(max);
         match fits(middle) {
             Ok(_) => least = middle,
-            Err(earlier) => (most, excess) = (middle, earlier),
+            Err(earlier) => (max, excess) = (middle, earlier),
         }
     }
     Err((least, excess))
@@ -172,10 +172,10 @@ impl<'a> Cost<'a> {
 
     /// Checks the limits, and returns the size in bytes.
     fn check(mut self) -> Result<usize, LimitExceeded> {
-        LimitExceeded::of(self.rules, "rules", MAX_RULES)?;
+        LimitExceeded::check(self.rules, "rules", MAX_RULES)?;
         let steps = self.steps.saturating_add(most_expensive(&mut self.patterns));
-        LimitExceeded::of(steps, "steps for the most expensive query", MAX_STEPS)?;
-        LimitExceeded::of(self.bytes, "bytes when compiled", MAX_BYTES)?;
+        LimitExceeded::check(steps, "steps for the most expensive query", MAX_STEPS)?;
+        LimitExceeded::check(self.bytes, "bytes when compiled", MAX_BYTES)?;
         Ok(self.bytes)
     }
 }

@@ -90,18 +90,18 @@ impl fmt::Display for Denial<'_> {
             Self::Policy(policy, decision) => {
                 write!(f, "{policy}")?;
                 match decision {
-                    PolicyDecision::Allowed(place) | PolicyDecision::Denied(place) => {
-                        write!(f, " rule {} denies it", place + 1)
+                    PolicyDecision::Allowed(index) | PolicyDecision::Denied(index) => {
+                        write!(f, " rule {} denies it", index + 1)
                     }
-                    PolicyDecision::TooBroad(place) => {
-                        let rule = policy.rules().get(*place).map(|rule| &rule.effect);
+                    PolicyDecision::TooBroad(index) => {
+                        let rule = policy.rules().get(*index).map(|rule| &rule.effect);
                         let Some(RuleEffect::AllowWithin { text, .. }) = rule else {
                             return Ok(());
                         };
-                        let place = place + 1;
+                        let index = index + 1;
                         write!(
                             f,
-                            " rule {place} asks for a selector that is at least as narrow as \"{text}\""
+                            " rule {index} asks for a selector that is at least as narrow as \"{text}\""
                         )
                     }
                     PolicyDecision::NoMatchingRule => f.write_str(" has no rule for it, and the default is deny"),

@@ -12,7 +12,7 @@ use burst_labels::Selector;
 use burst_labels::selector::Operator;
 use std::collections::BTreeMap;
 
-/// What a selector selects: the allowed values for each key that it names. All other keys may have any value.
+/// The constraints of a selector: the allowed values for each key that it names. All other keys may have any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelConstraints(BTreeMap<Box<str>, ValueSet>);
 
@@ -69,7 +69,7 @@ impl LabelConstraints {
         }
     }
 
-    fn of(&self, key: &str) -> Option<&ValueSet> {
+    fn values(&self, key: &str) -> Option<&ValueSet> {
         self.0.get(key)
     }
 
@@ -94,7 +94,7 @@ impl LabelConstraints {
     #[must_use]
     pub fn is_subset_of(&self, wider: &Self) -> bool {
         let anything = ValueSet::default();
-        let is_subset = |(key, values): (&str, &ValueSet)| self.of(key).unwrap_or(&anything).is_subset_of(values);
+        let is_subset = |(key, values): (&str, &ValueSet)| self.values(key).unwrap_or(&anything).is_subset_of(values);
         self.contradiction().is_some() || wider.iter().all(is_subset)
     }
 }

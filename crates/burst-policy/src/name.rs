@@ -1,4 +1,4 @@
-//! The canonical name of a metric. Policies match it, whatever spelling a client uses.
+//! The canonical name of a metric. Policies match it for every spelling that a client may use.
 
 use std::borrow::Cow;
 

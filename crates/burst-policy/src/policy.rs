@@ -22,16 +22,16 @@ pub struct Policy {
 pub struct Rule {
     /// The names of the metrics to which the rule applies.
     pub pattern: Pattern,
-    /// What the rule allows.
+    /// The effect of the rule.
     pub effect: RuleEffect,
 }
 
-/// What a rule allows.
+/// The effect of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleEffect {
-    /// Nothing.
+    /// Denies every request.
     Deny,
-    /// Requests that select a subset of these series.
+    /// Allows requests that select a subset of these series.
     AllowWithin {
         /// The series that may be read.
         selected: LabelConstraints,

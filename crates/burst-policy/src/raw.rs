@@ -54,7 +54,7 @@ pub struct Subject {
     pub name: String,
 }
 
-/// What a subject is.
+/// The kind of a subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(remote = "Self")]
 pub enum SubjectKind {

@@ -266,8 +266,8 @@ mod tests {
 
     #[test]
     fn a_rule_has_one_valid_effect() {
-        let expression = |words: &str| format!(r#"{{"metric":"a","selector":{{"matchExpressions":[{words}]}}}}"#);
-        let labels = |words: &str| format!(r#"{{"metric":"a","selector":{{"matchLabels":{words}}}}}"#);
+        let expression = |json: &str| format!(r#"{{"metric":"a","selector":{{"matchExpressions":[{json}]}}}}"#);
+        let labels = |json: &str| format!(r#"{{"metric":"a","selector":{{"matchLabels":{json}}}}}"#);
         for (rule, said) in [
             (r#"{"metric":"a"}"#.into(), "rules[1]: has neither a selector nor deny"),
             (

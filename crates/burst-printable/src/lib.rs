@@ -70,14 +70,14 @@ impl<T: Display> Display for Printable<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut shown = Shown {
             f,
-            room: self.longest,
-            beyond: 0,
+            characters_left: self.longest,
+            omitted: 0,
         };
         write!(shown, "{}", self.text)?;
-        match shown.beyond {
+        match shown.omitted {
             0 => Ok(()),
             1 => f.write_str("… (1 more character)"),
-            beyond => write!(f, "… ({beyond} more characters)"),
+            omitted => write!(f, "… ({omitted} more characters)"),
         }
     }
 }
@@ -85,17 +85,17 @@ impl<T: Display> Display for Printable<T> {
 /// Writes the first `room` characters and counts the rest.
 struct Shown<'a, 'b> {
     f: &'a mut Formatter<'b>,
-    room: usize,
-    beyond: usize,
+    characters_left: usize,
+    omitted: usize,
 }
 
 impl Write for Shown<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for character in text.chars() {
-            if self.room == 0 {
-                self.beyond += 1;
+            if self.characters_left == 0 {
+                self.omitted += 1;
             } else {
-                self.room -= 1;
+                self.characters_left -= 1;
                 self.f.write_char(shown(character))?;
             }
         }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown() {
+    fn characters_that_control_a_terminal_are_made_visible() {
         for (text, shown) in [
             ("web", "web"),
             ("größe – 5 Mi", "größe – 5 Mi"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_and_says_by_how_much() {
+    fn cut_text_ends_with_the_number_of_omitted_characters() {
         let text = |longer: usize| Printable::new("é".repeat(LONGEST + longer)).to_string();
         assert_eq!(text(0), "é".repeat(LONGEST));
         assert_eq!(text(1), format!("{}… (1 more character)", "é".repeat(LONGEST)));

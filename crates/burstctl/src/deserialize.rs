@@ -28,7 +28,7 @@ pub(crate) fn deserialize<T: DeserializeOwned>(tree: &Node) -> Result<T, Deseria
     if !matches!(tree.value, NodeValue::Object(_)) {
         return Err(DeserializeError {
             field: String::new(),
-            span: tree.place(""),
+            span: tree.value_span(""),
             detail: "expected an object: keys, each with its value".to_owned(),
         });
     }
@@ -44,9 +44,9 @@ pub(crate) fn deserialize<T: DeserializeOwned>(tree: &Node) -> Result<T, Deseria
 pub(crate) fn span_of(tree: &Node, field: &str, detail: &str) -> Span {
     // Point at the key if the key is wrong, not its value.
     if detail.starts_with("unknown field") {
-        tree.place_of_key(field)
+        tree.key_span(field)
     } else {
-        tree.place(field)
+        tree.value_span(field)
     }
 }
 

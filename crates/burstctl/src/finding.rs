@@ -101,7 +101,7 @@ impl Finding {
         Self {
             source: object.source,
             document: object.document,
-            span: object.tree.place(field),
+            span: object.tree.value_span(field),
             object: object.title(),
             field: field.to_owned(),
             kind,
@@ -160,7 +160,7 @@ impl Finding {
         );
         // Point at the key if the key is wrong, not its value.
         let span = if error.only_strict() {
-            object.tree.place_of_key(error.path())
+            object.tree.key_span(error.path())
         } else {
             finding.span
         };

@@ -87,7 +87,7 @@ impl<'a> Terminal<'a> {
         let mut any = false;
         for object in &input.objects {
             if let Some(fault) = object.invalid_reason() {
-                let (file, start) = (input.name(object.source), object.tree.place("").start);
+                let (file, start) = (input.name(object.source), object.tree.value_span("").start);
                 self.message(format_args!("{file}:{}:{}: {fault}", start.line, start.column));
                 any = true;
             }

@@ -35,9 +35,9 @@ fn serving_cache(config: &Config, snapshot: Vec<u8>) -> ServingCache {
 
 /// The snapshot of a small cluster.
 fn small_snapshot() -> Vec<u8> {
-    let row = |of: &str, labels: &str| Row {
-        of: ObjectName::parse(of).expect("a name"),
-        label: ObjectName::parse(of).expect("a name"),
+    let row = |name: &str, labels: &str| Row {
+        name: ObjectName::parse(name).expect("a name"),
+        label: ObjectName::parse(name).expect("a name"),
         load: Load {
             current: 1,
             target: 4,

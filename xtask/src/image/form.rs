@@ -25,7 +25,7 @@ pub(super) enum Form<'a> {
     /// The plain module, and a configuration for its host. The agent expects exactly these two layers.
     TwoLayers { wasm: &'a [u8] },
     /// An SBOM. A registry lists it as a referrer of the image.
-    Bill { json: &'a [u8], of: Descriptor },
+    Sbom { json: &'a [u8], subject: Descriptor },
 }
 
 impl Form<'_> {
@@ -35,7 +35,7 @@ impl Form<'_> {
         let (config, layers) = match self {
             Self::Scratch { wasm } => scratch(&layout, wasm)?,
             Self::TwoLayers { wasm } => (layout.put(EMPTY, b"{}")?, two_layers(&layout, wasm)?),
-            Self::Bill { json, .. } => {
+            Self::Sbom { json, .. } => {
                 let layer = layout.put(CYCLONEDX, json)?;
                 (layout.put(EMPTY, b"{}")?, vec![layer.annotated(TITLE, "bom.cdx.json")])
             }
@@ -56,14 +56,14 @@ impl Form<'_> {
         match self {
             Self::Scratch { .. } => None,
             Self::TwoLayers { .. } => Some(MODULE),
-            Self::Bill { .. } => Some(CYCLONEDX),
+            Self::Sbom { .. } => Some(CYCLONEDX),
         }
     }
 
     fn subject(&self) -> Option<Descriptor> {
         match self {
             Self::Scratch { .. } | Self::TwoLayers { .. } => None,
-            Self::Bill { of, .. } => Some(of.clone()),
+            Self::Sbom { subject, .. } => Some(subject.clone()),
         }
     }
 }
@@ -160,9 +160,9 @@ mod tests {
             let forms = [
                 Form::Scratch { wasm },
                 Form::TwoLayers { wasm },
-                Form::Bill {
+                Form::Sbom {
                     json: wasm,
-                    of: Descriptor::of(MANIFEST, b"an image"),
+                    subject: Descriptor::of(MANIFEST, b"an image"),
                 },
             ];
             forms.map(|form| form.write(folder.path(), "title").unwrap().digest)

@@ -23,7 +23,7 @@ pub(super) enum Schema {
 pub(super) struct Field {
     pub name: &'static str,
     pub schema: &'static Schema,
-    /// Go's `omitempty` on something that is no pointer: an empty value is the same as none.
+    /// Go's `omitempty` on a type that is not a pointer: an empty value counts as absent.
     pub omit_empty: bool,
 }
 

@@ -21,10 +21,10 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    pub(super) fn insert(&mut self, place: usize, namespace: &str, labels: &BTreeMap<String, String>) {
-        self.all.entry(namespace.to_owned()).or_default().push(place);
+    pub(super) fn insert(&mut self, index: usize, namespace: &str, labels: &BTreeMap<String, String>) {
+        self.all.entry(namespace.to_owned()).or_default().push(index);
         for pair in labels {
-            self.labelled.entry(label(namespace, pair)).or_default().push(place);
+            self.labelled.entry(label(namespace, pair)).or_default().push(index);
         }
     }
 
@@ -34,8 +34,8 @@ impl Labels {
         labelled
             .map(|pair| self.labelled.get(&label(namespace, pair)))
             .chain([self.all.get(namespace)])
-            .map(|places| places.map_or(&[][..], Vec::as_slice))
-            .min_by_key(|places| places.len())
+            .map(|indices| indices.map_or(&[][..], Vec::as_slice))
+            .min_by_key(|indices| indices.len())
             .unwrap_or_default()
     }
 }
@@ -50,7 +50,7 @@ pub(super) struct Selectors {
 }
 
 impl Selectors {
-    pub(super) fn insert(&mut self, place: usize, namespace: &str, selector: &LabelSelector) {
+    pub(super) fn insert(&mut self, index: usize, namespace: &str, selector: &LabelSelector) {
         let labels = selector
             .match_labels
             .iter()
@@ -59,8 +59,8 @@ impl Selectors {
         // The label with the fewest entries so far keeps the lists short.
         let rarest = labels.min_by_key(|label| self.by_label.get(label).map_or(0, Vec::len));
         match rarest {
-            Some(label) => self.by_label.entry(label).or_default().push(place),
-            None => self.any.entry(namespace.to_owned()).or_default().push(place),
+            Some(label) => self.by_label.entry(label).or_default().push(index),
+            None => self.any.entry(namespace.to_owned()).or_default().push(index),
         }
     }
 
@@ -69,9 +69,9 @@ impl Selectors {
         let named = labels
             .iter()
             .filter_map(|pair| self.by_label.get(&label(namespace, pair)));
-        let mut places: Vec<usize> = named.chain(self.any.get(namespace)).flatten().copied().collect();
-        places.sort_unstable();
-        places
+        let mut indices: Vec<usize> = named.chain(self.any.get(namespace)).flatten().copied().collect();
+        indices.sort_unstable();
+        indices
     }
 }
 
@@ -98,21 +98,21 @@ mod tests {
                 match_expressions: None,
             };
             let (mut by_labels, mut by_selectors) = (Labels::default(), Selectors::default());
-            for (place, (namespace, own)) in objects.iter().enumerate() {
-                by_labels.insert(place, namespace, own);
-                by_selectors.insert(place, namespace, &selector_of(own));
+            for (index, (namespace, own)) in objects.iter().enumerate() {
+                by_labels.insert(index, namespace, own);
+                by_selectors.insert(index, namespace, &selector_of(own));
             }
             let selector = selector_of(&names);
             let mut found = by_labels.candidates(&namespace, &selector).to_vec();
-            found.retain(|place| matches(&selector, &objects[*place].1));
+            found.retain(|index| matches(&selector, &objects[*index].1));
             let here = objects.iter().enumerate().filter(|(_, (own, _))| *own == namespace);
             let selected = here.clone().filter(|(_, (_, own))| matches(&selector, own));
-            prop_assert_eq!(found, selected.map(|(place, _)| place).collect::<Vec<_>>());
+            prop_assert_eq!(found, selected.map(|(index, _)| index).collect::<Vec<_>>());
 
             let mut found = by_selectors.candidates(&namespace, &names);
-            found.retain(|place| matches(&selector_of(&objects[*place].1), &names));
+            found.retain(|index| matches(&selector_of(&objects[*index].1), &names));
             let selecting = here.filter(|(_, (_, own))| matches(&selector_of(own), &names));
-            prop_assert_eq!(found, selecting.map(|(place, _)| place).collect::<Vec<_>>());
+            prop_assert_eq!(found, selecting.map(|(index, _)| index).collect::<Vec<_>>());
         }
     }
 }

@@ -25,8 +25,8 @@ pub struct Objects {
     labels: Labels,
     budgets: Vec<PodDisruptionBudget>,
     budget_selectors: Selectors,
-    vertical: HashMap<TargetKey, Vec<Custom>>,
-    scaled: HashMap<TargetKey, Vec<Custom>>,
+    vertical_autoscalers: HashMap<TargetKey, Vec<Custom>>,
+    scaled_objects: HashMap<TargetKey, Vec<Custom>>,
     /// The namespaces in which a `LimitRange` may add requests.
     limit_ranges: HashSet<String>,
 }
@@ -41,13 +41,13 @@ struct Target {
 }
 
 impl Target {
-    fn of(hpa: &HorizontalPodAutoscaler) -> Self {
+    fn from_hpa(hpa: &HorizontalPodAutoscaler) -> Self {
         let reference = &spec(hpa).scale_target_ref;
         let api_version = reference.api_version.as_deref().unwrap_or_default();
         Self::new(namespace(hpa), api_version, &reference.kind, &reference.name)
     }
 
-    fn is(workload: &Workload) -> Self {
+    fn from_workload(workload: &Workload) -> Self {
         Self::new(
             workload.namespace(),
             &workload.api_version,
@@ -81,8 +81,8 @@ impl Objects {
     /// # Errors
     /// Fails if lints use the kind of the object, but the object cannot be decoded.
     pub fn insert(&mut self, object: Value) -> Result<Read, serde_json::Error> {
-        let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        match (word("apiVersion").as_str(), word("kind").as_str()) {
+        let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        match (text("apiVersion").as_str(), text("kind").as_str()) {
             ("autoscaling/v2", "HorizontalPodAutoscaler") => self.insert_hpa(parse(object)?),
             ("apps/v1", "Deployment") => self.insert_workload((&parse::<Deployment>(object)?).into()),
             ("apps/v1", "StatefulSet") => self.insert_workload((&parse::<StatefulSet>(object)?).into()),
@@ -90,11 +90,14 @@ impl Objects {
             ("policy/v1", "PodDisruptionBudget") => self.insert_budget(parse(object)?),
             (api, "VerticalPodAutoscaler") if api.starts_with("autoscaling.k8s.io/") => {
                 let vertical: Custom = parse(object)?;
-                self.vertical.entry(vertical.target()).or_default().push(vertical);
+                self.vertical_autoscalers
+                    .entry(vertical.target())
+                    .or_default()
+                    .push(vertical);
             }
             (api, "ScaledObject") if api.starts_with("keda.sh/") => {
                 let scaled: Custom = parse(object)?;
-                self.scaled.entry(scaled.target()).or_default().push(scaled);
+                self.scaled_objects.entry(scaled.target()).or_default().push(scaled);
             }
             ("v1", "LimitRange") => {
                 let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
@@ -108,13 +111,13 @@ impl Objects {
 
     /// Adds an HPA. Some lints compare the targets of all HPAs.
     pub fn insert_hpa(&mut self, hpa: HorizontalPodAutoscaler) {
-        self.hpas.entry(Target::of(&hpa)).or_default().push(hpa);
+        self.hpas.entry(Target::from_hpa(&hpa)).or_default().push(hpa);
     }
 
     fn insert_workload(&mut self, workload: Workload) {
-        let place = self.workloads.len();
-        self.labels.insert(place, workload.namespace(), &workload.labels());
-        self.targets.entry(Target::is(&workload)).or_insert(place);
+        let index = self.workloads.len();
+        self.labels.insert(index, workload.namespace(), &workload.labels());
+        self.targets.entry(Target::from_workload(&workload)).or_insert(index);
         self.workloads.push(workload);
     }
 
@@ -126,7 +129,7 @@ impl Objects {
     }
 
     pub(super) fn target(&self, hpa: &HorizontalPodAutoscaler) -> Option<&Workload> {
-        self.workloads.get(*self.targets.get(&Target::of(hpa))?)
+        self.workloads.get(*self.targets.get(&Target::from_hpa(hpa))?)
     }
 
     pub(super) fn has_workloads(&self) -> bool {
@@ -142,7 +145,7 @@ impl Objects {
         &'a self,
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
-        self.others(&Target::of(hpa), hpa)
+        self.others(&Target::from_hpa(hpa), hpa)
     }
 
     /// HPAs of another name that scale a workload.
@@ -151,7 +154,7 @@ impl Objects {
         workload: &Workload,
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
-        self.others(&Target::is(workload), hpa)
+        self.others(&Target::from_workload(workload), hpa)
     }
 
     fn others<'a>(
@@ -160,34 +163,34 @@ impl Objects {
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
         let name = hpa.metadata.name.clone();
-        let of_target = self.hpas.get(target).into_iter().flatten();
-        of_target.filter(move |other| other.metadata.name != name)
+        let with_target = self.hpas.get(target).into_iter().flatten();
+        with_target.filter(move |other| other.metadata.name != name)
     }
 
     /// Other workloads whose pods the selector of this one matches.
     pub(super) fn selected_by<'a>(&'a self, target: &'a Workload) -> impl Iterator<Item = &'a Workload> {
         let candidates = self.labels.candidates(target.namespace(), &target.selector);
-        let others = candidates.iter().filter_map(|place| self.workloads.get(*place));
+        let others = candidates.iter().filter_map(|index| self.workloads.get(*index));
         others.filter(move |other| *other != target && matches(&target.selector, &other.labels()))
     }
 
     /// The budgets that cover pods of these labels.
-    pub(super) fn budgets_of<'a>(
+    pub(super) fn budgets_covering<'a>(
         &'a self,
         namespace: &str,
         labels: &BTreeMap<String, String>,
     ) -> impl Iterator<Item = &'a PodDisruptionBudget> {
         let candidates = self.budget_selectors.candidates(namespace, labels);
-        let budgets = candidates.into_iter().filter_map(|place| self.budgets.get(place));
+        let budgets = candidates.into_iter().filter_map(|index| self.budgets.get(index));
         budgets.filter(move |budget| selector(budget).is_some_and(|selector| matches(selector, labels)))
     }
 
-    pub(super) fn vertical_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
-        self.vertical.get(&target_key(hpa)).into_iter().flatten()
+    pub(super) fn vertical_autoscalers(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
+        self.vertical_autoscalers.get(&target_key(hpa)).into_iter().flatten()
     }
 
-    pub(super) fn scaled_of(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
-        self.scaled.get(&target_key(hpa)).into_iter().flatten()
+    pub(super) fn scaled_objects(&self, hpa: &HorizontalPodAutoscaler) -> impl Iterator<Item = &Custom> {
+        self.scaled_objects.get(&target_key(hpa)).into_iter().flatten()
     }
 }
 

@@ -56,7 +56,7 @@ fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut 
 fn keda(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
     let own = &spec(hpa).scale_target_ref;
     let name = hpa.metadata.name.as_deref();
-    let hpas_with_same_target = objects.scaled_of(hpa).filter(|scaled| !scaled.takes_over(name));
+    let hpas_with_same_target = objects.scaled_objects(hpa).filter(|scaled| !scaled.takes_over(name));
     if let Some(scaled) = named(hpas_with_same_target.map(|scaled| scaled.metadata.name.clone())) {
         let effect = format!(
             "KEDA creates its own HPA for ScaledObject {scaled}, so several HPAs scale {} {} and the controller stops all of them.",
@@ -73,7 +73,7 @@ fn vertical(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Fin
             super::scan::source(metric).is_some_and(|source| source.target.average_utilization.is_some())
         });
     let acting = objects
-        .vertical_of(hpa)
+        .vertical_autoscalers(hpa)
         .filter(|vertical| utilization && vertical.acts());
     if let Some(vertical) = named(acting.map(|vertical| vertical.metadata.name.clone())) {
         let effect = format!(
@@ -119,7 +119,7 @@ fn pods(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, fin
 fn budgets(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, findings: &mut Findings) {
     let min = spec(hpa).min_replicas.unwrap_or(1);
     let labels = target.labels();
-    for budget in objects.budgets_of(target.namespace(), &labels) {
+    for budget in objects.budgets_covering(target.namespace(), &labels) {
         let Some(rules) = &budget.spec else { continue };
         let (available, unavailable) = (rules.min_available.as_ref(), rules.max_unavailable.as_ref());
         let blocks = available.is_some_and(|least| at_least(least, min) >= min) || unavailable.is_some_and(is_none);

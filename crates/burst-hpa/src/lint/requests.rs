@@ -9,7 +9,7 @@ use super::{Findings, Lint, Severity, injected, reach, tolerance};
 use crate::metric::{Resource, SourceType};
 use crate::path::Path;
 use crate::spec::spec;
-use crate::workload::{Workload, of, request};
+use crate::workload::{Workload, amount, request};
 
 /// `others_may_add` says whether something in the cluster may add requests when pods are created.
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
@@ -94,8 +94,8 @@ fn requested_by_pod(target: &Workload, resource: Resource) -> bool {
         return false;
     };
     let has = |resource| {
-        of(resources.requests.as_ref(), resource)
-            .or(of(resources.limits.as_ref(), resource))
+        amount(resources.requests.as_ref(), resource)
+            .or(amount(resources.limits.as_ref(), resource))
             .is_some()
     };
     let any = has(Resource::Cpu) || has(Resource::Memory);

@@ -19,7 +19,7 @@ use crate::node::{Node, NodeValue};
 pub struct Migration {
     /// `autoscaling/v2`.
     pub document: Node,
-    /// What could not be migrated.
+    /// The parts that could not be migrated.
     pub notes: Vec<Note>,
 }
 
@@ -111,17 +111,17 @@ pub fn migrate(document: &Node) -> Result<Migration, MigrateError> {
 }
 
 fn version(document: &Node) -> Result<Version, MigrateError> {
-    let word = |name| {
+    let text = |name| {
         document
             .field(name)
             .and_then(Node::as_str)
             .unwrap_or_default()
             .to_owned()
     };
-    if word("kind") != KIND {
-        return Err(MigrateError::OtherKind { found: word("kind") });
+    if text("kind") != KIND {
+        return Err(MigrateError::OtherKind { found: text("kind") });
     }
-    match word("apiVersion").as_str() {
+    match text("apiVersion").as_str() {
         "autoscaling/v1" => Ok(Version::V1),
         "autoscaling/v2beta1" => Ok(Version::V2Beta1),
         "autoscaling/v2beta2" => Ok(Version::V2Beta2),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_source_of_v2beta1_has_its_place() {
+    fn every_source_of_v2beta1_is_migrated() {
         let old = r#"{"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2beta1", "status": {}, "spec": {"maxReplicas": 3,
             "metrics": [
                 {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 50}},

@@ -54,7 +54,7 @@ type ProposalResult = Result<(i32, MetricValue), MetricError>;
 impl SyncInput<'_> {
     /// Returns the proposal of `metric`, which is at `index` in the spec.
     pub(super) fn propose(&self, index: usize, metric: &Metric) -> Result<Proposal, MetricFailure> {
-        let weighed = match metric {
+        let proposed = match metric {
             Metric::Resource { resource, target } => self.resource(index, resource, None, *target),
             Metric::ContainerResource {
                 resource,
@@ -65,7 +65,7 @@ impl SyncInput<'_> {
             Metric::Object { object, metric, target } => self.object(index, object, metric, *target),
             Metric::External { metric, target } => self.external(index, metric, *target),
         };
-        match weighed {
+        match proposed {
             Ok((replicas, current)) => Ok(Proposal {
                 replicas,
                 metric: describe::metric(metric),
@@ -137,8 +137,8 @@ impl SyncInput<'_> {
         let target = target.ok_or(MetricError::ObjectTarget)?;
         let usage = self.seen.object(index).map_err(|error| {
             // The controller returns these four values in another order than it reads them. The simulator does the same.
-            let words = format!("{} on {} {}/{error}", object.kind, self.plan.namespace, object.name);
-            unread(format!("metric {}", metric.name), words)
+            let message = format!("{} on {} {}/{error}", object.kind, self.plan.namespace, object.name);
+            unread(format!("metric {}", metric.name), message)
         })?;
         match target {
             SingleValueTarget::Value(target) => self.by_value(usage, target),

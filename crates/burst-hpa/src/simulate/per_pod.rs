@@ -47,7 +47,12 @@ impl PerPod<'_> {
             return Ok(Values::new());
         };
         pods.iter()
-            .map(|pod| Ok((pod.name.as_str(), pod.requests.of(resource, self.container, &pod.name)?)))
+            .map(|pod| {
+                Ok((
+                    pod.name.as_str(),
+                    pod.requests.amount(resource, self.container, &pod.name)?,
+                ))
+            })
             .collect()
     }
 }
@@ -76,12 +81,12 @@ impl Current {
             });
         }
         values.extend(assumed(gauge, self.ratio, groups));
-        let careful = gauge.read(&values).ok_or(MetricError::NoMatch)?.ratio;
-        if self.tolerance.covers(careful) || turned(self.ratio, careful) {
+        let filled = gauge.read(&values).ok_or(MetricError::NoMatch)?.ratio;
+        if self.tolerance.covers(filled) || turned(self.ratio, filled) {
             return Ok(self.replicas);
         }
-        let replicas = scaled(careful, values.len());
-        let contradicts = (careful < 1.0 && replicas > self.replicas) || (careful > 1.0 && replicas < self.replicas);
+        let replicas = scaled(filled, values.len());
+        let contradicts = (filled < 1.0 && replicas > self.replicas) || (filled > 1.0 && replicas < self.replicas);
         Ok(if contradicts { self.replicas } else { replicas })
     }
 }

@@ -74,9 +74,9 @@ impl Requests {
     ///
     /// # Errors
     /// Fails if a container that counts does not request the resource.
-    pub(super) fn of(&self, resource: &str, container: Option<&str>, pod: &str) -> Result<i64, RequestError> {
+    pub(super) fn amount(&self, resource: &str, container: Option<&str>, pod: &str) -> Result<i64, RequestError> {
         match container {
-            Some(container) => self.of_container(resource, container, pod),
+            Some(container) => self.container_amount(resource, container, pod),
             None if self.pod.keys().any(|name| pod_level(name)) => {
                 self.at_pod_level(resource).ok_or_else(|| RequestError::Pod {
                     resource: resource.to_owned(),
@@ -89,7 +89,7 @@ impl Requests {
         }
     }
 
-    fn of_container(&self, resource: &str, container: &str, pod: &str) -> Result<i64, RequestError> {
+    fn container_amount(&self, resource: &str, container: &str, pod: &str) -> Result<i64, RequestError> {
         match self.running().find(|running| running.name == container) {
             Some(found) => found.request(resource, pod),
             None => Err(RequestError::NoContainer {
@@ -192,9 +192,9 @@ mod tests {
             init_containers: vec![init("migrate", 5000, false), init("proxy", 50, true)],
             ..Requests::default()
         };
-        assert_eq!(requests.of("cpu", None, "web"), Ok(170));
-        assert_eq!(requests.of("cpu", Some("proxy"), "web"), Ok(50));
-        let error = requests.of("cpu", Some("migrate"), "web").unwrap_err();
+        assert_eq!(requests.amount("cpu", None, "web"), Ok(170));
+        assert_eq!(requests.amount("cpu", Some("proxy"), "web"), Ok(50));
+        let error = requests.amount("cpu", Some("migrate"), "web").unwrap_err();
         assert_eq!(error.to_string(), "container migrate not found in Pod web");
     }
 
@@ -204,9 +204,9 @@ mod tests {
             containers: vec![container("app", list(100)), container("log", ResourceList::new())],
             ..Requests::default()
         };
-        let error = requests.of("cpu", None, "web").unwrap_err();
+        let error = requests.amount("cpu", None, "web").unwrap_err();
         assert_eq!(error.to_string(), "missing request for cpu in container log of Pod web");
-        assert_eq!(requests.of("cpu", Some("app"), "web"), Ok(100));
+        assert_eq!(requests.amount("cpu", Some("app"), "web"), Ok(100));
     }
 
     #[test]
@@ -217,8 +217,8 @@ mod tests {
             overhead: list(7),
             ..Requests::default()
         };
-        assert_eq!(requests.of("cpu", None, "web"), Ok(307));
-        let error = requests.of("memory", None, "web").unwrap_err();
+        assert_eq!(requests.amount("cpu", None, "web"), Ok(307));
+        let error = requests.amount("memory", None, "web").unwrap_err();
         assert_eq!(error.to_string(), "missing pod-level request for memory in Pod web");
     }
 
@@ -230,6 +230,6 @@ mod tests {
             pod: ResourceList::from([("memory".to_owned(), 1)]),
             ..Requests::default()
         };
-        assert_eq!(requests.of("cpu", None, "web"), Ok(450));
+        assert_eq!(requests.amount("cpu", None, "web"), Ok(450));
     }
 }

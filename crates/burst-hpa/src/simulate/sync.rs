@@ -42,9 +42,9 @@ struct Sync<'a> {
 }
 
 /// How the sync determines the replicas.
-enum Course {
+enum Basis {
     /// The sync changes nothing, because the controller did not scale the target to zero itself.
-    Leave,
+    Unchanged,
     /// The sync applies the bounds of the spec, without the metrics.
     Bounds { desired: i32, reason: &'static str },
     /// The sync uses the metrics.
@@ -70,16 +70,16 @@ impl Sync<'_> {
         };
         self.status().scale_read(None, now);
         self.state.memory.recommendations.begin(scale.spec_replicas, now);
-        match self.course(scale.spec_replicas) {
-            Course::Leave => self.leave(),
-            Course::Bounds { desired, reason } => {
+        match self.basis(scale.spec_replicas) {
+            Basis::Unchanged => self.keep_disabled(),
+            Basis::Bounds { desired, reason } => {
                 self.rescale(scale.spec_replicas, desired, reason.to_owned(), Vec::new(), None)
             }
-            Course::Metrics => self.measure(scale),
+            Basis::Metrics => self.measure(scale),
         }
     }
 
-    fn course(&self, current: i32) -> Course {
+    fn basis(&self, current: i32) -> Basis {
         let Plan {
             min_replicas: min,
             max_replicas: max,
@@ -87,24 +87,24 @@ impl Sync<'_> {
         } = *self.plan;
         if current == 0 {
             let ours = self.options.scale_to_zero && self.state.status.is_zeroed();
-            let wakes = ours && (min != 0 || self.plan.measures_without_pods());
-            if wakes { Course::Metrics } else { Course::Leave }
+            let may_scale_up = ours && (min != 0 || self.plan.measures_without_pods());
+            if may_scale_up { Basis::Metrics } else { Basis::Unchanged }
         } else if current > max {
-            Course::Bounds {
+            Basis::Bounds {
                 desired: max,
                 reason: "Current number of replicas above Spec.MaxReplicas",
             }
         } else if current < min {
-            Course::Bounds {
+            Basis::Bounds {
                 desired: min,
                 reason: "Current number of replicas below Spec.MinReplicas",
             }
         } else {
-            Course::Metrics
+            Basis::Metrics
         }
     }
 
-    fn leave(&mut self) -> Report {
+    fn keep_disabled(&mut self) -> Report {
         let now = self.now;
         self.status().disabled(now);
         if !self.options.scale_to_zero {

@@ -1,7 +1,7 @@
 //! The rules every object's metadata obeys, as in
 //! <https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/validation/objectmeta.go>.
 //!
-//! `managedFields` are not looked at: the API server writes its own before it validates.
+//! `managedFields` are not checked: the API server writes its own before it validates.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) fn validate(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Erro
 /// The finalizers that need no prefix.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// Bytes of `generateName` that stand in the name; five more follow.
+/// Bytes of `generateName` that are used in the name; five more follow.
 const LONGEST_PREFIX: usize = 58;
 
 /// A name or a prefix for one. The API server reports a bad prefix twice, because the name made from it is bad, too.

@@ -103,7 +103,7 @@ fn present(spec: &MetricSpec) -> Vec<&'static str> {
     .collect()
 }
 
-/// Of several sources the API server checks only the first, whatever the type says.
+/// Of several sources the API server checks only the first, even if the type names another one.
 fn first_source(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
     if let Some(source) = &spec.object {
         object(source, &path.field("object"), options, errors);

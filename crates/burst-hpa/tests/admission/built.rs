@@ -1,4 +1,4 @@
-//! What the builder writes: the seed's examples, and anything else its types allow.
+//! Objects that the builder writes: the seed's examples, and random ones of all of its types.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) fn any(rng: &mut Rng) -> Hpa {
     let targets = [
         Target::deployment("web"),
         Target::stateful_set("db"),
-        Target::reference_to("apps/v1", "Deployment", word(rng)),
+        Target::reference_to("apps/v1", "Deployment", text(rng)),
         Target::reference_to("v1", "ReplicationController", "old"),
     ];
     let mut hpa = Hpa::new(
@@ -46,10 +46,10 @@ pub(crate) fn any(rng: &mut Rng) -> Hpa {
         pick(rng, &[1, 5, 10, 100, 0, -1]),
     );
     if rng.bool() {
-        hpa = hpa.name(word(rng)).namespace(word(rng));
+        hpa = hpa.name(text(rng)).namespace(text(rng));
     }
     if rng.u8(0..4) == 0 {
-        hpa = hpa.label(word(rng), word(rng)).annotation(word(rng), "any");
+        hpa = hpa.label(text(rng), text(rng)).annotation(text(rng), "any");
     }
     if rng.bool() {
         hpa = hpa.min_replicas(pick(rng, &[1, 1, 1, 2, 0, 50]));
@@ -69,7 +69,7 @@ pub(crate) fn any(rng: &mut Rng) -> Hpa {
 fn metric(rng: &mut Rng) -> Metric {
     let resource = pick(rng, &[Resource::Cpu, Resource::Memory]);
     let utilization = Utilization(pick(rng, &[1, 50, 80, 150, 0]));
-    let object = ObjectReference::new("v1", "Service", word(rng));
+    let object = ObjectReference::new("v1", "Service", text(rng));
     let selector = Selector::new()
         .label("a", "b")
         .is_in("c", ["d"])
@@ -79,16 +79,16 @@ fn metric(rng: &mut Rng) -> Metric {
     match rng.u8(0..9) {
         0 => ResourceMetric::new(resource, utilization).into(),
         1 => ResourceMetric::new(resource, AverageValue::new(quantity(rng))).into(),
-        2 => ContainerResourceMetric::new(word(rng), resource, utilization).into(),
+        2 => ContainerResourceMetric::new(text(rng), resource, utilization).into(),
         3 => ContainerResourceMetric::new("app", resource, AverageValue::new(quantity(rng))).into(),
-        4 => PodsMetric::new(word(rng), AverageValue::new(quantity(rng)))
+        4 => PodsMetric::new(text(rng), AverageValue::new(quantity(rng)))
             .selector(selector)
             .into(),
         5 => ObjectMetric::new(object, "hits", Value::new(quantity(rng))).into(),
         6 => ObjectMetric::new(object, "hits", AverageValue::new(quantity(rng)))
             .selector(selector)
             .into(),
-        7 => ExternalMetric::new(word(rng), Value::new(quantity(rng))).into(),
+        7 => ExternalMetric::new(text(rng), Value::new(quantity(rng))).into(),
         _ => ExternalMetric::new("queue", AverageValue::new(quantity(rng)))
             .selector(selector)
             .into(),
@@ -122,11 +122,11 @@ fn quantity(rng: &mut Rng) -> Quantity {
         .unwrap()
 }
 
-fn seconds(rng: &mut Rng, of: &[u64]) -> Duration {
-    Duration::from_secs(pick(rng, of))
+fn seconds(rng: &mut Rng, choices: &[u64]) -> Duration {
+    Duration::from_secs(pick(rng, choices))
 }
 
-fn word(rng: &mut Rng) -> &'static str {
+fn text(rng: &mut Rng) -> &'static str {
     pick(rng, &["web", "web", "web", "web", "a-b", "A", "a/b", "a b", ""])
 }
 

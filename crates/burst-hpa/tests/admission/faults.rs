@@ -15,7 +15,7 @@ impl Mutants {
             } else {
                 self.choose(keys)
             };
-            let value = self.word(values, bad_values);
+            let value = self.text(values, bad_values);
             if !fields.iter().any(|(name, _)| name == key) || self.fault() {
                 fields.push((key.to_owned(), value));
             }
@@ -61,7 +61,7 @@ impl Mutants {
         }
     }
 
-    pub(crate) fn word(&mut self, good: &[&str], bad: &[&str]) -> Node {
+    pub(crate) fn text(&mut self, good: &[&str], bad: &[&str]) -> Node {
         text(if !bad.is_empty() && self.fault() {
             self.choose(bad)
         } else {

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::oracle::{Answer, FieldError};
 
 /// How often each error should occur.
-const OFTEN: usize = 5;
+const WANTED_OCCURRENCES: usize = 5;
 
 /// One line of the file. The document is kept as it was written: duplicate keys and the spelling of numbers count.
 #[derive(Serialize, Deserialize)]
@@ -55,12 +55,12 @@ fn is_newest(minor: &u32) -> bool {
     *minor == newest()
 }
 
-/// Those of the newest version.
+/// The file with the answers of the newest version.
 pub(crate) fn path() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/admission.jsonl"))
 }
 
-/// Those of the versions before it, mostly where they differ from the newest.
+/// The file with the answers of older versions, most of which differ from the newest version's.
 pub(crate) fn older_path() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/older.jsonl"))
 }
@@ -72,7 +72,7 @@ pub(crate) fn read(path: &Path) -> Vec<Case> {
         .collect()
 }
 
-/// How often each error occurs, whatever the index of the metric or policy.
+/// How often each error occurs. The index of a metric or policy does not make it another error.
 pub(crate) fn errors<'a>(cases: impl IntoIterator<Item = &'a Case>) -> BTreeMap<FieldError, usize> {
     let mut counts = BTreeMap::new();
     for case in cases {
@@ -87,7 +87,7 @@ pub(crate) fn kinds(answer: &Answer) -> BTreeSet<FieldError> {
     answer.errors.iter().map(kind).collect()
 }
 
-/// The error wherever it is, and whichever owners it names.
+/// The error without indices and without the names of owners.
 fn kind(error: &FieldError) -> FieldError {
     let parts = error.field.split('[');
     let field = parts
@@ -101,7 +101,7 @@ fn kind(error: &FieldError) -> FieldError {
     }
 }
 
-/// Those with a rare error first, short ones before long ones; then any, spread over the pool.
+/// Chooses cases with rare errors first, short ones before long ones. Then it takes others from all parts of the pool.
 pub(crate) fn chosen(mut pool: Vec<Case>, most: usize) -> Vec<Case> {
     let (mut chosen, mut seen) = (Vec::new(), BTreeMap::new());
     pool.sort_by_key(|case| case.document.get().len());
@@ -109,7 +109,7 @@ pub(crate) fn chosen(mut pool: Vec<Case>, most: usize) -> Vec<Case> {
         let kinds = kinds(&case.answer);
         let wanted = kinds
             .iter()
-            .any(|kind| seen.get(kind).is_none_or(|count| *count < OFTEN));
+            .any(|kind| seen.get(kind).is_none_or(|count| *count < WANTED_OCCURRENCES));
         if wanted {
             kinds.into_iter().for_each(|kind| *seen.entry(kind).or_insert(0) += 1);
         }

@@ -35,12 +35,12 @@ impl Mutants {
     }
 
     fn metadata(&mut self) -> Node {
-        let mut fields = vec![("name", self.word(&["web", "a", "web.v2", "9-lives"], NAMES))];
+        let mut fields = vec![("name", self.text(&["web", "a", "web.v2", "9-lives"], NAMES))];
         if self.chance(5) {
-            fields = vec![("generateName", self.word(&["web-", "web", "a"], NAMES))];
+            fields = vec![("generateName", self.text(&["web-", "web", "a"], NAMES))];
         }
         if self.chance(20) {
-            fields.push(("namespace", self.word(&["shop", "default"], LABELS)));
+            fields.push(("namespace", self.text(&["shop", "default"], LABELS)));
         }
         if self.chance(15) {
             fields.push((
@@ -72,7 +72,7 @@ impl Mutants {
             ));
         }
         if self.chance(12) {
-            fields.push(("creationTimestamp", self.word(&["2026-11-21T05:59:00Z"], TIMES)));
+            fields.push(("creationTimestamp", self.text(&["2026-11-21T05:59:00Z"], TIMES)));
         }
         self.node(fields)
     }
@@ -81,7 +81,7 @@ impl Mutants {
         let count = self.rng.usize(0..3);
         Node::list(
             (0..count)
-                .map(|_| self.word(&["orphan", "foregroundDeletion", "a/b"], KEYS))
+                .map(|_| self.text(&["orphan", "foregroundDeletion", "a/b"], KEYS))
                 .collect(),
         )
     }
@@ -93,10 +93,10 @@ impl Mutants {
 
     fn owner(&mut self) -> Node {
         let fields = vec![
-            ("apiVersion", self.word(&["apps/v1", "v1"], &["", "a/b/c", "apps/"])),
-            ("kind", self.word(&["Deployment", "Event"], &[""])),
-            ("name", self.word(&["web"], &[""])),
-            ("uid", self.word(&["u"], &[""])),
+            ("apiVersion", self.text(&["apps/v1", "v1"], &["", "a/b/c", "apps/"])),
+            ("kind", self.text(&["Deployment", "Event"], &[""])),
+            ("name", self.text(&["web"], &[""])),
+            ("uid", self.text(&["u"], &[""])),
             ("controller", NodeValue::Bool(self.chance(50)).into()),
         ];
         self.node(fields)
@@ -133,13 +133,13 @@ impl Mutants {
 
     fn reference(&mut self, kinds: &[&str], api_versions: &[&str]) -> Node {
         let mut fields = vec![
-            ("kind", self.word(kinds, SEGMENTS)),
-            ("name", self.word(&["web", "Any Name"], SEGMENTS)),
+            ("kind", self.text(kinds, SEGMENTS)),
+            ("name", self.text(&["web", "Any Name"], SEGMENTS)),
         ];
         if self.chance(95) {
             fields.push((
                 "apiVersion",
-                self.word(api_versions, &["", "/", "v1", "/v1", "apps/", "a/b/c", "apps/v1/"]),
+                self.text(api_versions, &["", "/", "v1", "/v1", "apps/", "a/b/c", "apps/v1/"]),
             ));
         }
         self.node(fields)
@@ -155,7 +155,7 @@ impl Mutants {
         let source = self.choose(&sources);
         let mut fields = vec![(
             "type",
-            self.word(&[source], &["", "Nothing", "resource", "Pods", "Object"]),
+            self.text(&[source], &["", "Nothing", "resource", "Pods", "Object"]),
         )];
         if !self.fault() {
             fields.push(self.source(source));
@@ -187,15 +187,15 @@ impl Mutants {
                 ("target", self.target(&["averageValue"])),
             ],
             "Resource" => vec![
-                ("name", self.word(&["cpu", "memory", "No Such!"], &[""])),
+                ("name", self.text(&["cpu", "memory", "No Such!"], &[""])),
                 ("target", self.target(&["averageUtilization", "averageValue"])),
             ],
             _ => vec![
                 (
                     "name",
-                    self.word(&["cpu", "memory", "hugepages-2Mi", "example.com/gpu"], RESOURCES),
+                    self.text(&["cpu", "memory", "hugepages-2Mi", "example.com/gpu"], RESOURCES),
                 ),
-                ("container", self.word(&["app", "istio-proxy"], LABELS)),
+                ("container", self.text(&["app", "istio-proxy"], LABELS)),
                 ("target", self.target(&["averageUtilization", "averageValue"])),
             ],
         };
@@ -203,7 +203,7 @@ impl Mutants {
     }
 
     fn identifier(&mut self) -> Node {
-        let mut fields = vec![("name", self.word(&["hits-per-second", "queue:size", "Ä b"], SEGMENTS))];
+        let mut fields = vec![("name", self.text(&["hits-per-second", "queue:size", "Ä b"], SEGMENTS))];
         if self.chance(30) {
             fields.push(("selector", self.selector()));
         }
@@ -235,7 +235,7 @@ impl Mutants {
         };
         let mut fields = vec![(
             "type",
-            self.word(&[fitting], &["", "Utilization", "Value", "AverageValue", "average"]),
+            self.text(&[fitting], &["", "Utilization", "Value", "AverageValue", "average"]),
         )];
         if !self.fault() {
             fields.push((field, self.amount(field)));
@@ -304,7 +304,7 @@ impl Mutants {
         if self.chance(50) {
             fields.push((
                 "selectPolicy",
-                self.word(&["Max", "Min", "Disabled"], &["", "max", "Sum"]),
+                self.text(&["Max", "Min", "Disabled"], &["", "max", "Sum"]),
             ));
         }
         if self.chance(70) {
@@ -321,7 +321,7 @@ impl Mutants {
         let fields = vec![
             (
                 "type",
-                self.word(&["Pods", "Percent"], &["", "MaxPods", "Disabled", "pods"]),
+                self.text(&["Pods", "Percent"], &["", "MaxPods", "Disabled", "pods"]),
             ),
             ("value", self.integer(&[1, 4, 100, 2_147_483_647], &["0", "-1"])),
             (
@@ -341,7 +341,7 @@ impl Mutants {
         let fields = vec![
             ("currentReplicas", self.integer(&[0, 3], &["-1", "1.5"])),
             ("desiredReplicas", self.integer(&[0, 3], &["-1"])),
-            ("lastScaleTime", self.word(&["2026-11-21T05:59:00Z"], TIMES)),
+            ("lastScaleTime", self.text(&["2026-11-21T05:59:00Z"], TIMES)),
             ("conditions", Node::list(vec![condition])),
         ];
         self.node(fields)

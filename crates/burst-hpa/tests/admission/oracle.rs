@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The answer to a document. Two answers are equal if a user cannot distinguish them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// Refused with status 400, whatever `fieldValidation` says.
+    /// Refused with status 400 under any `fieldValidation`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub undecodable: bool,
     /// Refused with status 400 under `fieldValidation=Strict`.
@@ -19,7 +19,7 @@ pub(crate) struct Answer {
     /// Refused with status 422.
     #[serde(default, skip_serializing_if = "is_default")]
     pub errors: BTreeSet<FieldError>,
-    /// What is stored.
+    /// The stored object.
     #[serde(default, skip_serializing_if = "is_default")]
     pub object: Value,
 }
@@ -103,7 +103,7 @@ pub(crate) fn ours(document: &str, options: Options) -> Answer {
     }
 }
 
-/// What only one of the two says, if they differ.
+/// The parts that only one of the two answers has, if they differ.
 pub(crate) fn difference(document: &str, ours: &Answer, theirs: &Answer) -> Option<String> {
     if ours == theirs {
         return None;

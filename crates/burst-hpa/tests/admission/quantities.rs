@@ -59,7 +59,7 @@ pub(crate) fn go(texts: &[String]) -> Vec<Reading> {
 /// A few of every shape.
 pub(crate) fn recorded(seed: u64) -> Vec<Reading> {
     let mut rng = Rng::with_seed(seed);
-    let mut texts: BTreeSet<String> = EDGES.iter().map(|text| (*text).to_owned()).collect();
+    let mut texts: BTreeSet<String> = EDGE_CASES.iter().map(|text| (*text).to_owned()).collect();
     while texts.len() < 1_000 {
         texts.insert(text(&mut rng));
     }
@@ -92,7 +92,7 @@ fn choose<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.usize(0..from.len())]
 }
 
-// No exponent near 2³¹: Go writes the zeros out and does not come back.
+// No exponent near 2³¹: Go writes all zeros, which takes minutes.
 const SUFFIXES: &[&str] = &[
     "",
     "",
@@ -136,7 +136,7 @@ const SUFFIXES: &[&str] = &[
     "e3.5",
 ];
 
-const EDGES: &[&str] = &[
+const EDGE_CASES: &[&str] = &[
     "",
     "0",
     "-0",

@@ -19,7 +19,7 @@ pub(crate) struct SimulatedCluster {
     state: State,
     now: Time,
     pub replicas: i32,
-    /// Those of a rollout, which go again.
+    /// The extra pods of a rollout, which exist only during the rollout.
     pub surge: i32,
     /// Whether containers request CPU.
     pub requests: bool,
@@ -37,7 +37,7 @@ impl SimulatedCluster {
         }
     }
 
-    /// A sync while every pod uses so many per cent of a CPU; the replicas after it.
+    /// Runs a sync while every pod uses this percentage of a CPU. Returns the replicas after it.
     pub(crate) fn cpu(&mut self, percent: i64) -> i32 {
         let sample = Sample {
             value: percent * REQUEST / 100,
@@ -48,7 +48,7 @@ impl SimulatedCluster {
         self.sync(&[Reading::Pods(samples)])
     }
 
-    /// A sync with these readings, the same for every metric there is not one for.
+    /// Runs a sync with these readings. A metric without a reading of its own gets the last one.
     pub(crate) fn sync(&mut self, readings: &[Reading]) -> i32 {
         let each = readings.iter().chain(readings.last().into_iter().cycle()).take(8);
         let seen = Observation {
@@ -72,7 +72,7 @@ impl SimulatedCluster {
         self.replicas
     }
 
-    /// Syncs until there are so few replicas; the seconds it takes.
+    /// Syncs until there are at most this many replicas. Returns how many seconds that takes.
     pub(crate) fn seconds_until(&mut self, replicas: i32, percent: i64) -> u64 {
         let syncs = (0..10_000).find(|_| self.cpu(percent) <= replicas);
         syncs.expect("it gets there") * 15

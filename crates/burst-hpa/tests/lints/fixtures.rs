@@ -1,10 +1,10 @@
-//! An HPA, its target, and ways to spoil them.
+//! An HPA, its target, and functions that change them.
 
 use burst_hpa::{Node, Options, admit};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use serde_json::{Value, json};
 
-/// Sound: two to ten replicas of `web` at 80 % of the requested CPU.
+/// An HPA without findings: two to ten replicas of `web` at 80 % of the requested CPU.
 pub(crate) fn base() -> Value {
     json!({
         "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"},
@@ -20,7 +20,7 @@ pub(crate) fn cpu(utilization: i32) -> Value {
     json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
 }
 
-/// Sound: one container that requests CPU, and labels of its own.
+/// A Deployment without findings: one container that requests CPU, and labels of its own.
 pub(crate) fn deployment(name: &str) -> Value {
     let container = json!({"name": "app", "resources": {"requests": {"cpu": "1"}}});
     json!({
@@ -36,7 +36,7 @@ pub(crate) fn object(api_version: &str, kind: &str, spec: &Value) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "one"}, "spec": spec})
 }
 
-/// The object with another value at a JSON pointer; what is missing on the way is made.
+/// Returns the object with another value at a JSON pointer. Missing parents are created.
 pub(crate) fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     let name = name.replace("~1", "/");
@@ -51,7 +51,8 @@ pub(crate) fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     object
 }
 
-/// As an apiserver with the gate `HPAScaleToZero` stores it; it accepts every HPA of these tests.
+/// Returns the HPA as an API server with the gate `HPAScaleToZero` stores it. That server accepts every HPA of these
+/// tests.
 pub(crate) fn hpa(object: &Value) -> HorizontalPodAutoscaler {
     let text = object.to_string();
     let options = Options {

@@ -1,4 +1,4 @@
-//! Every lint finds what it is for, on an HPA that kube-apiserver accepts, and nothing else.
+//! Every lint finds its problem, and nothing else, in HPAs that kube-apiserver accepts.
 
 mod cluster;
 mod fixtures;
@@ -35,11 +35,18 @@ fn a_valid_hpa_among_valid_objects_has_no_findings() {
     assert_eq!(among(&fixtures::base(), &[deployment("web"), other, budget]), []);
 }
 
+/// Each row is a field of an HPA, its value, and the findings of the HPA with this value.
+#[track_caller]
+fn assert_findings(table: Vec<(&str, Value, Vec<&str>)>) {
+    for (path, value, expected) in table {
+        assert_eq!(ids(&alone(path, value.clone())), expected, "{path} = {value}");
+    }
+}
+
 #[test]
-fn findings_of_an_hpa_alone() {
+fn findings_about_an_object_metric() {
     let object_metric = |target: Value| json!([{"type": "Object", "object": {"describedObject": {"kind": "Ingress", "name": "in"}, "metric": {"name": "hits"}, "target": target}}]);
-    let external = |target: Value, selector: Value| json!([{"type": "External", "external": {"metric": {"name": "queue", "selector": selector}, "target": target}}]);
-    let table = [
+    assert_findings(vec![
         (
             "/spec/metrics",
             object_metric(json!({"type": "Value", "averageValue": "1"})),
@@ -60,6 +67,13 @@ fn findings_of_an_hpa_alone() {
             object_metric(json!({"type": "Value", "value": "1", "averageValue": "1"})),
             vec!["ignored-target-field"],
         ),
+    ]);
+}
+
+#[test]
+fn findings_about_an_external_metric() {
+    let external = |target: Value, selector: Value| json!([{"type": "External", "external": {"metric": {"name": "queue", "selector": selector}, "target": target}}]);
+    assert_findings(vec![
         (
             "/spec/metrics",
             external(
@@ -91,6 +105,12 @@ fn findings_of_an_hpa_alone() {
             external(json!({"type": "Value", "value": "9.2P"}), Value::Null),
             vec![],
         ),
+    ]);
+}
+
+#[test]
+fn findings_about_resource_metrics() {
+    assert_findings(vec![
         (
             "/spec/metrics/0/resource/name",
             json!("ephemeral-storage"),
@@ -108,6 +128,12 @@ fn findings_of_an_hpa_alone() {
         ),
         ("/spec/metrics", json!([cpu(80), cpu(80)]), vec!["duplicate-metric"]),
         ("/spec/metrics", json!([cpu(80), cpu(50)]), vec![]),
+    ]);
+}
+
+#[test]
+fn findings_about_the_scale_target_and_the_range() {
+    assert_findings(vec![
         (
             "/spec/scaleTargetRef/kind",
             json!("DaemonSet"),
@@ -124,6 +150,12 @@ fn findings_of_an_hpa_alone() {
             vec![],
         ),
         ("/spec/minReplicas", json!(10), vec!["fixed-range"]),
+    ]);
+}
+
+#[test]
+fn findings_about_the_behavior() {
+    assert_findings(vec![
         (
             "/spec/behavior",
             json!({"scaleUp": {"tolerance": "5"}}),
@@ -145,10 +177,7 @@ fn findings_of_an_hpa_alone() {
             json!({"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 300}]}}),
             vec![],
         ),
-    ];
-    for (path, value, expected) in table {
-        assert_eq!(ids(&alone(path, value.clone())), expected, "{path} = {value}");
-    }
+    ]);
 }
 
 #[test]
@@ -362,7 +391,7 @@ fn findings_of_an_hpa_among_other_objects() {
 
 #[test]
 fn every_lint_has_a_test_here() {
-    // Read from the file, so that a new lint cannot go without.
+    // The test reads its own source, so a new lint without a test fails here.
     let this = [include_str!("main.rs"), include_str!("predictions.rs")].concat();
     let untried: Vec<_> = Lint::ALL
         .iter()

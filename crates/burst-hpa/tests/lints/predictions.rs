@@ -89,7 +89,7 @@ fn an_overflowing_target_gives_wrong_replicas() {
 }
 
 #[test]
-fn what_is_ignored_changes_nothing() {
+fn ignored_fields_change_nothing() {
     let plain = json!({"type": "AverageValue", "averageValue": "10"});
     let plain = external(&plain, &Value::Null);
     let other_type = external(&json!({"type": "Utilization", "averageValue": "10"}), &Value::Null);
@@ -115,10 +115,10 @@ fn what_is_ignored_changes_nothing() {
 #[test]
 fn with_a_wide_tolerance_nothing_scales() {
     let up = behavior(&json!({"scaleUp": {"tolerance": "1.5"}}));
-    let said = effect(&up, "wide-tolerance");
+    let text = effect(&up, "wide-tolerance");
     assert!(
-        said.contains("the controller scales up only above 250 % of the target"),
-        "{said}"
+        text.contains("the controller scales up only above 250 % of the target"),
+        "{text}"
     );
     assert_eq!(
         SimulatedCluster::new(&up, 3).cpu(200),
@@ -128,10 +128,10 @@ fn with_a_wide_tolerance_nothing_scales() {
     assert!(SimulatedCluster::new(&up, 3).cpu(201) > 3);
 
     let down = behavior(&json!({"scaleDown": {"tolerance": "1", "stabilizationWindowSeconds": 0}}));
-    let said = effect(&down, "wide-tolerance");
+    let text = effect(&down, "wide-tolerance");
     assert!(
-        said.contains("the controller never scales down, even without load"),
-        "{said}"
+        text.contains("the controller never scales down, even without load"),
+        "{text}"
     );
     assert_eq!(SimulatedCluster::new(&down, 10).cpu(0), 10);
 }
@@ -190,14 +190,14 @@ fn a_scale_down_takes_as_long_as_the_lint_says() {
     let slow = behavior(&json!({"scaleDown": {
         "stabilizationWindowSeconds": 0, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 600}],
     }}));
-    let said = effect(&slow, "slow-scale-down");
+    let text = effect(&slow, "slow-scale-down");
     let mut cluster = SimulatedCluster::new(&slow, 10);
     let minutes = cluster.seconds_until(2, 1) / 60;
     // A change counts until its period is over, so the next comes a sync later.
     assert!((70..=72).contains(&minutes), "{minutes}");
     assert!(
-        said.contains(&format!("takes {minutes} minutes")),
-        "{said}, not {minutes} minutes"
+        text.contains(&format!("takes {minutes} minutes")),
+        "{text}, not {minutes} minutes"
     );
 }
 
@@ -222,7 +222,7 @@ fn percentage_policies_never_scale_up_from_zero() {
     for (select, policies, stuck) in table {
         let policy = |&(kind, value)| json!({"type": kind, "value": value, "periodSeconds": 60});
         let policies: Vec<_> = policies.iter().map(policy).collect();
-        // None at all is left to the default.
+        // Without policies, the defaults apply.
         let policies = (!policies.is_empty()).then_some(policies);
         let rules = json!({"scaleUp": {"selectPolicy": select, "policies": policies}});
         let queue = external(&json!({"type": "AverageValue", "averageValue": "10"}), &Value::Null);

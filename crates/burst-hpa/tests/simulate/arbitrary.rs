@@ -23,8 +23,8 @@ impl Numbers {
         self.long() as i32
     }
 
-    fn one_of<T: Copy, const N: usize>(&mut self, of: [T; N]) -> T {
-        of[usize::try_from(self.long().rem_euclid(N as i64)).unwrap()]
+    fn one_of<T: Copy, const N: usize>(&mut self, choices: [T; N]) -> T {
+        choices[usize::try_from(self.long().rem_euclid(N as i64)).unwrap()]
     }
 
     fn time(&mut self) -> Time {

@@ -6,7 +6,7 @@ use crate::random::{chance, pick, seconds};
 use crate::trace::{PERIOD, Pod};
 
 /// More pods than this add nothing to a trace.
-const MOST: usize = 24;
+const MAX_PODS: usize = 24;
 
 /// The pods of the target, with their rates of faults.
 pub(crate) struct PodSet {
@@ -40,7 +40,7 @@ impl PodSet {
     pub(crate) fn advance(&mut self, rng: &mut Rng, replicas: i32, now: i64) {
         self.pods
             .retain(|member| !member.pod.deleted && member.pod.phase != "Failed");
-        let wanted = usize::try_from(replicas).unwrap_or(0).min(MOST);
+        let wanted = usize::try_from(replicas).unwrap_or(0).min(MAX_PODS);
         while self.pods.len() < wanted {
             let member = self.new_pod(rng, now);
             self.pods.push(member);

@@ -8,8 +8,8 @@ pub(crate) fn chance(rng: &mut Rng, probability: f64) -> bool {
 }
 
 /// One of several values.
-pub(crate) fn pick<T: Clone>(rng: &mut Rng, of: &[T]) -> T {
-    of[rng.usize(..of.len())].clone()
+pub(crate) fn pick<T: Clone>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.usize(..choices.len())].clone()
 }
 
 /// A duration of up to `most` milliseconds, in whole seconds: Kubernetes' times have no fractions, so they often coincide.

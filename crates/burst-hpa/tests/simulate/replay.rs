@@ -23,7 +23,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Takes all of a trace but its ticks.
+    /// Starts a replay from the head of a trace.
     pub(crate) fn new(trace: &Trace) -> Self {
         let namespace = trace.hpa.metadata.namespace.clone().unwrap();
         Self {
@@ -152,7 +152,7 @@ pub(crate) fn replay(trace: &Trace) -> Vec<Answer> {
     trace.ticks.iter().map(|tick| replay.tick(tick)).collect()
 }
 
-/// What the trace begins with; its times are of the calendar, all others of a trace are not.
+/// The state at the start of a trace. Only its times are calendar times.
 fn status(hpa: &HorizontalPodAutoscaler) -> Status {
     let Some(read) = burst_hpa::status::Status::of(hpa) else {
         return Status::default();

@@ -35,13 +35,13 @@ pub(crate) fn hpa(rng: &mut Rng, zero: bool, huge: bool) -> HorizontalPodAutosca
     serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
 }
 
-/// None makes the controller follow other rules than any behavior.
+/// Without a behavior, the controller follows other rules than with any behavior.
 pub(crate) fn behavior(rng: &mut Rng, huge: bool) -> Option<HorizontalPodAutoscalerBehavior> {
     let written = json!({"scaleUp": rules(rng, true, huge), "scaleDown": rules(rng, false, huge)});
     chance(rng, 0.6).then(|| serde_json::from_value(written).unwrap())
 }
 
-/// What an earlier controller left behind, which may itself have taken the last pod away.
+/// The status that an earlier controller wrote. That controller may have scaled to zero.
 pub(crate) fn status(rng: &mut Rng) -> HorizontalPodAutoscalerStatus {
     let (status, reason) = pick(
         rng,
@@ -106,7 +106,7 @@ fn pods(rng: &mut Rng, huge: bool) -> Value {
 fn object(rng: &mut Rng, huge: bool) -> Value {
     let mut target = whole_target(rng, huge);
     if chance(rng, 0.05) {
-        // Accepted by the API server, and never of any use.
+        // The API server accepts this type, and the metric never works.
         target["type"] = json!("Utilization");
     }
     let object = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "front"});

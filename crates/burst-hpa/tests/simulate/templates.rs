@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::random::{chance, pick};
 
-/// One to three specs that request all they should, and sometimes, as the last, one that does not.
+/// One to three specs that make all necessary requests. Sometimes the last one is a spec that does not.
 pub(crate) fn templates(rng: &mut Rng) -> Vec<PodSpec> {
     let mut all: Vec<_> = (0..rng.usize(1..=3)).map(|_| sound(rng)).collect();
     if chance(rng, 0.3) {
@@ -20,7 +20,7 @@ pub(crate) fn templates(rng: &mut Rng) -> Vec<PodSpec> {
 fn sound(rng: &mut Rng) -> Value {
     let app = json!({"name": "app", "resources": {"requests": requests(rng)}});
     let proxy = json!({"name": "proxy", "resources": {"requests": requests(rng)}});
-    // It needs more than what runs later, now and then, and then the scheduler counts it instead.
+    // Sometimes it requests more than the containers that run later. Then the scheduler counts it instead of them.
     let needs = pick(rng, &["100m", "4"]);
     let migrate = json!({"name": "migrate", "resources": {"requests": {"cpu": needs, "memory": "2Gi"}}});
     let mut spec = json!({"containers": [app]});

@@ -13,11 +13,11 @@ pub(crate) const PERIOD: i64 = 15_000;
 /// When the autoscaler was made, in Unix time: synctest's clock starts with the year 2000, and a second autoscaler is created first.
 pub(crate) const EPOCH: i64 = 946_684_800_000 + 22_500;
 
-/// Everything a controller gets to see, sync by sync.
+/// All input of a controller, sync by sync.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Trace {
-    /// What it was made from.
+    /// The seed that the trace was generated from.
     pub seed: u64,
     pub options: Settings,
     pub hpa: HorizontalPodAutoscaler,
@@ -39,14 +39,14 @@ pub(crate) struct Settings {
     pub configurable_tolerance: bool,
 }
 
-/// What changes before one sync.
+/// The changes before one sync.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Tick {
     /// Replaces the autoscaler's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<HorizontalPodAutoscalerSpec>,
-    /// Written to the target's scale by somebody else.
+    /// The replicas that another client writes to the target's scale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     pub status_replicas: i32,
@@ -54,13 +54,13 @@ pub(crate) struct Tick {
     pub read_error: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub write_error: String,
-    /// In the place of the scale's sound one.
+    /// A selector that replaces the valid one of the scale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// Another autoscaler has the same selector. Once gone it does not come back.
+    /// Another autoscaler has the same selector. After its deletion it is not created again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rival: bool,
-    /// None leaves them as they were.
+    /// Without a value they do not change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<Vec<Pod>>,
     pub readings: Vec<Reading>,
@@ -87,7 +87,7 @@ fn is_zero(number: &i64) -> bool {
     *number == 0
 }
 
-/// What answers for the metric of the same index.
+/// The response for the metric with the same index.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Reading {
@@ -98,7 +98,7 @@ pub(crate) enum Reading {
     External(Vec<i64>),
 }
 
-/// What a sync left behind.
+/// The result of a sync.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Answer {

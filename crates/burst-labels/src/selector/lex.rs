@@ -53,7 +53,7 @@ impl<'a> Lexer<'a> {
         match self.peek() {
             None => (Token::End, ""),
             Some(byte) if is_special(byte) => self.special(),
-            Some(_) => self.word(),
+            Some(_) => self.identifier(),
         }
     }
 
@@ -78,17 +78,17 @@ impl<'a> Lexer<'a> {
         (token, rest.get(..length).unwrap_or_default())
     }
 
-    fn word(&mut self) -> (Token, &'a str) {
+    fn identifier(&mut self) -> (Token, &'a str) {
         let start = self.position;
         while self.peek().is_some_and(|byte| !is_special(byte) && !is_space(byte)) {
             self.position += 1;
         }
-        let word = self.text.get(start..self.position).unwrap_or_default();
+        let text = self.text.get(start..self.position).unwrap_or_default();
         self.skip_nul();
-        match word {
-            "in" => (Token::In, word),
-            "notin" => (Token::NotIn, word),
-            _ => (Token::Identifier, word),
+        match text {
+            "in" => (Token::In, text),
+            "notin" => (Token::NotIn, text),
+            _ => (Token::Identifier, text),
         }
     }
 

@@ -110,8 +110,8 @@ impl Requirement {
 
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, requirement) in self.0.iter().enumerate() {
-            let comma = if place > 0 { "," } else { "" };
+        for (index, requirement) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
             write!(f, "{comma}{requirement}")?;
         }
         Ok(())

@@ -31,7 +31,7 @@ impl<'a> SelectorParser<'a> {
     fn peek(&self) -> (Token, &'a str) {
         match self.tokens.first().copied() {
             None => (Token::End, ""),
-            Some((Token::In | Token::NotIn, word)) => (Token::Identifier, word),
+            Some((Token::In | Token::NotIn, text)) => (Token::Identifier, text),
             Some(token) => token,
         }
     }
@@ -155,12 +155,12 @@ fn requirement(key: &str, operator: Operator, values: &Values<'_>) -> Result<Req
     let mut errors = Vec::new();
     if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
         let reason = "for 'Gt', 'Lt' operators, the value must be an integer";
-        let words = values.iter().filter(|value| value.parse::<i64>().is_err());
-        errors.extend(words.filter_map(|value| Some(("values[0]".to_owned(), invalid(value, &[reason])?))));
+        let texts = values.iter().filter(|value| value.parse::<i64>().is_err());
+        errors.extend(texts.filter_map(|value| Some(("values[0]".to_owned(), invalid(value, &[reason])?))));
     }
-    for (place, value) in values.iter().enumerate() {
+    for (index, value) in values.iter().enumerate() {
         let invalid = invalid(value, &content::label_value(value));
-        errors.extend(invalid.map(|invalid| (format!("values[{place}][{key}]"), invalid)));
+        errors.extend(invalid.map(|invalid| (format!("values[{index}][{key}]"), invalid)));
     }
     if !errors.is_empty() {
         return Err(ParseRequirementError::Values(errors));

@@ -1,4 +1,4 @@
-//! What the other adapters behind this one serve, so that discovery can list their metrics beside ours.
+//! The resources that other adapters behind this one serve. Discovery lists their metrics beside ours.
 //!
 //! The shell requests [`resource_list_path`] from each adapter of [`adapters`], reads the response with
 //! [`read_resource_list`] and keeps it in [`AdapterResources`].

@@ -69,7 +69,7 @@ impl<'a> ReplicaValues<'a> {
         let section = snapshot.section(SERIES).into_iter();
         section
             .flat_map(Section::rows)
-            .filter_map(|entry| namespace_of(entry.of))
+            .filter_map(|entry| namespace_of(entry.name))
             .collect()
     }
 }

@@ -71,7 +71,7 @@ impl<'a> RequestValues<'a> {
             .section(section)
             .into_iter()
             .flat_map(|section| section.namespace(namespace))
-            .map(|(name, entry)| (name, entry.labels, self.rate(entry.of)));
+            .map(|(name, entry)| (name, entry.labels, self.rate(entry.name)));
         let others = self
             .services_outside_snapshot(namespace)
             .filter(|_| with_unlabelled)
@@ -93,7 +93,7 @@ impl<'a> RequestValues<'a> {
             .section(SERVICES)
             .into_iter()
             .flat_map(|section| section.namespace(namespace))
-            .map(|(_, entry)| self.rate(entry.of));
+            .map(|(_, entry)| self.rate(entry.name));
         let others = self.services_outside_snapshot(namespace).map(|(_, rate)| rate);
         let sum = in_snapshot.chain(others).reduce(|a, b| ServiceRate {
             requests_milli: a.requests_milli.saturating_add(b.requests_milli),
@@ -108,7 +108,7 @@ impl<'a> RequestValues<'a> {
 
     pub(crate) fn namespaces(&self) -> BTreeSet<&'a str> {
         let section = self.section(SERVICES).into_iter();
-        let in_snapshot = section.flat_map(Section::rows).map(|entry| entry.of);
+        let in_snapshot = section.flat_map(Section::rows).map(|entry| entry.name);
         let counted = self.counted.services.keys().map(String::as_str);
         in_snapshot.chain(counted).filter_map(namespace_of).collect()
     }

@@ -150,7 +150,7 @@ fn the_older_aggregated_version_is_sent_if_only_it_is_accepted() {
 
 #[test]
 fn a_document_that_the_client_has_is_not_sent_again() {
-    let ask = |accept, if_none_match: &str| {
+    let request = |accept, if_none_match: &str| {
         let request = TestRequest {
             accept,
             if_none_match: if_none_match.as_bytes(),
@@ -158,13 +158,13 @@ fn a_document_that_the_client_has_is_not_sent_again() {
         };
         TestServer::unsynced().response(request).answer
     };
-    let etag = header(&ask(AGGREGATED, ""), "etag").unwrap();
-    let again = ask(AGGREGATED, &etag);
+    let etag = header(&request(AGGREGATED, ""), "etag").unwrap();
+    let again = request(AGGREGATED, &etag);
     assert_eq!(
         (again.status, again.body.len(), header(&again, "etag")),
         (304, 0, Some(etag.clone()))
     );
-    assert_eq!(ask(b"application/json", &etag).status, 200, "another format");
+    assert_eq!(request(b"application/json", &etag).status, 200, "another format");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn policies_distinguish_users_and_groups() {
             "rules":[{"metric":".*","deny":true}]}]}"#,
     );
     let path = format!("{EXTERNAL}/burst_headroom");
-    let ask = |user: &str, groups: &[&str]| {
+    let status = |user: &str, groups: &[&str]| {
         let request = TestRequest {
             user: user.as_bytes(),
             groups,
@@ -98,10 +98,14 @@ fn policies_distinguish_users_and_groups() {
         };
         server.status_and_body(request).0
     };
-    assert_eq!(ask("bob", &["system:authenticated"]), 200);
-    assert_eq!(ask("alice", &[]), 403);
-    assert_eq!(ask("bob", &["system:authenticated", "a,b"]), 403);
-    assert_eq!(ask("bob", &["a", "b"]), 200, "a group name with a comma is one group");
+    assert_eq!(status("bob", &["system:authenticated"]), 200);
+    assert_eq!(status("alice", &[]), 403);
+    assert_eq!(status("bob", &["system:authenticated", "a,b"]), 403);
+    assert_eq!(
+        status("bob", &["a", "b"]),
+        200,
+        "a group name with a comma is one group"
+    );
 }
 
 #[test]

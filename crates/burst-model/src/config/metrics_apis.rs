@@ -1,4 +1,4 @@
-//! `metrics_apis`: who is served which metrics.
+//! `metrics_apis`: the metrics APIs, and the clients that they serve.
 
 use super::policies;
 use super::raw;

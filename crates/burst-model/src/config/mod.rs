@@ -142,13 +142,13 @@ pub struct MetricsApisConfig {
     pub authorization: Authorization,
     /// The adapters that serve the metrics this filter does not know.
     pub fallback: FallbackConfig,
-    /// What is counted of requests; `None` if nothing is counted, and then no such metric exists.
+    /// How requests are counted. With `None` they are not counted, and the metrics of requests do not exist.
     pub counting: Option<CountingSettings>,
-    /// Who may read which external metric; `None` if only the API server decides.
+    /// Which user may read which external metric; `None` if only the API server decides.
     pub policies: Option<PoliciesConfig>,
 }
 
-/// Who may read which external metric.
+/// Which user may read which external metric.
 #[derive(Debug)]
 pub struct PoliciesConfig {
     /// The decision on a request to which no policy applies.

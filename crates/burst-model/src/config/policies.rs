@@ -1,4 +1,4 @@
-//! `metrics_apis.policies`: who may read which external metric.
+//! `metrics_apis.policies`: which user may read which external metric.
 
 use super::value::invalid;
 use super::{ConfigError, PoliciesConfig, raw};
@@ -10,8 +10,8 @@ const KEY: &str = "metrics_apis.policies";
 
 pub(super) fn check(raw: raw::RawPolicies) -> Result<PoliciesConfig, ConfigError> {
     let mut given: Vec<Policy> = Vec::new();
-    for (place, raw) in raw.given.into_iter().enumerate() {
-        let at = |key: &str| format!("{KEY}.given[{place}].{key}");
+    for (index, raw) in raw.given.into_iter().enumerate() {
+        let at = |key: &str| format!("{KEY}.given[{index}].{key}");
         for (key, name) in [("name", Some(&raw.name)), ("namespace", raw.namespace.as_ref())] {
             name.map_or(Ok(()), |name| Name::parse(name).map(drop))
                 .map_err(|error| invalid(at(key), error))?;
@@ -28,9 +28,9 @@ pub(super) fn check(raw: raw::RawPolicies) -> Result<PoliciesConfig, ConfigError
         given.push(policy);
     }
     let all: Vec<_> = given.iter().collect();
-    cost::check_set(&all).map_err(|(place, excess)| {
+    cost::check_set(&all).map_err(|(index, excess)| {
         invalid(
-            format!("{KEY}.given[{place}]"),
+            format!("{KEY}.given[{index}]"),
             format_args!("the policies up to this one have {excess}"),
         )
     })?;
@@ -41,8 +41,8 @@ pub(super) fn check(raw: raw::RawPolicies) -> Result<PoliciesConfig, ConfigError
     })
 }
 
-fn root_namespace(word: Option<&str>) -> Result<Option<Name>, ConfigError> {
-    let name = word.map(Name::parse).transpose();
+fn root_namespace(text: Option<&str>) -> Result<Option<Name>, ConfigError> {
+    let name = text.map(Name::parse).transpose();
     name.map_err(|error| invalid(format!("{KEY}.root_namespace"), error))
 }
 

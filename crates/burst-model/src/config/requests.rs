@@ -15,7 +15,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 /// The tick of the filter is one second.
 const MIN_REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// The delay that a tick, a callout and a busy thread can add to an interval.
-const SLACK: Duration = Duration::from_secs(3);
+const DELAY_ALLOWANCE: Duration = Duration::from_secs(3);
 /// The name in the certificate of the hub: its Service in the manifests that we ship.
 pub(super) const AUTHORITY: &str = "burst-hub";
 
@@ -94,14 +94,14 @@ impl RequestsConfig {
     /// Returns the age from which the count of a worker is ignored: the worker has missed two reports.
     #[must_use]
     pub fn worker_report_max_age(&self) -> Duration {
-        self.report_interval.saturating_mul(2).saturating_add(SLACK)
+        self.report_interval.saturating_mul(2).saturating_add(DELAY_ALLOWANCE)
     }
 
     /// Returns the age from which the report of a proxy is ignored. Its counts can be two intervals old on arrival, and the
     /// proxy has missed two more reports.
     #[must_use]
     pub fn proxy_report_max_age(&self) -> Duration {
-        self.report_interval.saturating_mul(4).saturating_add(SLACK)
+        self.report_interval.saturating_mul(4).saturating_add(DELAY_ALLOWANCE)
     }
 
     /// Returns the age from which the total is no longer served. Another thread may have to take over in between.

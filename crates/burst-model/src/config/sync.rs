@@ -79,7 +79,7 @@ impl SyncConfig {
 impl Config {
     /// Returns how the list of a source is kept up to date.
     #[must_use]
-    pub fn pace(&self, source: &Source) -> Schedule {
+    pub fn schedule(&self, source: &Source) -> Schedule {
         let window = match source.kind {
             ObjectKind::Hpas | ObjectKind::Services | ObjectKind::Policies => self.sync.window,
             ObjectKind::Workloads => self.sync.workload_window,

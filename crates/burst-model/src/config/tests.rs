@@ -34,7 +34,7 @@ fn lists_are_watched_by_default() {
             .content
             .sources
             .iter()
-            .all(|source| listed.pace(source).window.is_none())
+            .all(|source| listed.schedule(source).window.is_none())
     );
 }
 
@@ -70,25 +70,22 @@ fn default_durations_depend_on_the_configured_ones() {
     assert_eq!(refused.to_string(), "max_staleness: 2s is below the least allowed, 3s");
 }
 
+/// Each row is a configuration and a part of the error that refuses it.
+#[track_caller]
+fn assert_refused(table: &[(&str, &str)]) {
+    for (json, message) in table {
+        let error = parse(json).unwrap_err().to_string();
+        assert!(error.contains(message), "{json}: {error}");
+    }
+}
+
 #[test]
 fn an_error_names_the_key_its_value_and_what_is_allowed() {
-    for (json, message) in [
+    assert_refused(&[
         ("", "cluster: is missing; name the Envoy cluster of the Kubernetes API"),
         (
             r#"{"cluster":""}"#,
             r#"cluster: "" must be a text of at least one character, on one line"#,
-        ),
-        (
-            r#"{"cluster":"k","pol_interval":"1s"}"#,
-            "unknown field `pol_interval`, expected one of `cluster`",
-        ),
-        (
-            r#"{"cluster":"k","header":{"nam":"x"}}"#,
-            "header.nam: unknown field `nam`, expected one of `name`",
-        ),
-        (
-            r#"{"cluster":"k","page_size":"x"}"#,
-            "page_size: invalid type: string \"x\", expected u32",
         ),
         (
             r#"{"cluster":"k","page_size":0}"#,
@@ -119,10 +116,6 @@ fn an_error_names_the_key_its_value_and_what_is_allowed() {
             "target_percent: 400 is not between 1 and 100",
         ),
         (
-            r#"{"cluster":"k","on_stale":"explode"}"#,
-            "on_stale: unknown variant `explode`, expected one of `drop`",
-        ),
-        (
             r#"{"cluster":"k","namespaces":["Shop"]}"#,
             r#"namespaces[0]: "Shop" is not a DNS-1123"#,
         ),
@@ -150,6 +143,12 @@ fn an_error_names_the_key_its_value_and_what_is_allowed() {
             r#"{"cluster":"k","workloads":[{"version":"v1","resource":"services","kind":"Service"}]}"#,
             "workloads[0].resource: services is always read",
         ),
+    ]);
+}
+
+#[test]
+fn an_error_about_the_metrics_apis_names_the_path_of_the_key() {
+    assert_refused(&[
         (r#"{"cluster":"k","metrics_apis":{}}"#, "missing field `filter_chain`"),
         (
             r#"{"cluster":"k","metrics_apis":{"filter_chain":""}}"#,
@@ -196,6 +195,28 @@ fn an_error_names_the_key_its_value_and_what_is_allowed() {
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m","policies":{"given":[{"name":"p","rule":[]}]}}}"#,
             "metrics_apis.policies.given[0].rule: unknown field `rule`",
         ),
+    ]);
+}
+
+#[test]
+fn unknown_keys_wrong_types_and_malformed_json_are_refused() {
+    assert_refused(&[
+        (
+            r#"{"cluster":"k","pol_interval":"1s"}"#,
+            "unknown field `pol_interval`, expected one of `cluster`",
+        ),
+        (
+            r#"{"cluster":"k","header":{"nam":"x"}}"#,
+            "header.nam: unknown field `nam`, expected one of `name`",
+        ),
+        (
+            r#"{"cluster":"k","page_size":"x"}"#,
+            "page_size: invalid type: string \"x\", expected u32",
+        ),
+        (
+            r#"{"cluster":"k","on_stale":"explode"}"#,
+            "on_stale: unknown variant `explode`, expected one of `drop`",
+        ),
         (r#"{"cluster":"k"} {"#, "trailing characters at line 1"),
         ("{", "EOF while parsing"),
         ("[]", "invalid type: sequence, expected an object"),
@@ -211,10 +232,7 @@ fn an_error_names_the_key_its_value_and_what_is_allowed() {
             r#"{"cluster":"k","page_size":1,"page_size":2}"#,
             "duplicate field `page_size`",
         ),
-    ] {
-        let error = parse(json).unwrap_err().to_string();
-        assert!(error.contains(message), "{json}: {error}");
-    }
+    ]);
 }
 
 #[test]

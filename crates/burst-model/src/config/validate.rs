@@ -129,8 +129,8 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
     match &raw.workloads {
         None => kinds.extend([Resource::deployments(), Resource::statefulsets()].map(Kind::workload)),
         Some(workloads) => {
-            for (place, workload) in workloads.iter().enumerate() {
-                kinds.push(Kind::written(&format!("workloads[{place}]"), workload)?);
+            for (index, workload) in workloads.iter().enumerate() {
+                kinds.push(Kind::written(&format!("workloads[{index}]"), workload)?);
             }
         }
     }
@@ -152,9 +152,9 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
 /// Returns the namespaces to list; a single `None` stands for all.
 fn namespaces(raw: &[String]) -> Result<Vec<Option<Name>>, ConfigError> {
     let mut namespaces = Vec::new();
-    for (place, word) in raw.iter().enumerate() {
+    for (index, word) in raw.iter().enumerate() {
         namespaces.push(Some(
-            Name::parse(word).map_err(|error| invalid(format!("namespaces[{place}]"), error))?,
+            Name::parse(word).map_err(|error| invalid(format!("namespaces[{index}]"), error))?,
         ));
     }
     sort_by(&mut namespaces, Ord::cmp);
@@ -234,8 +234,8 @@ impl Kind {
 
 fn upstreams(raw: Vec<raw::RawCluster>, domain: Option<&str>) -> Result<Upstreams, ConfigError> {
     let mut rules = Vec::new();
-    for (place, word) in raw.into_iter().enumerate() {
-        let key = |name: &str| format!("clusters[{place}].{name}");
+    for (index, word) in raw.into_iter().enumerate() {
+        let key = |name: &str| format!("clusters[{index}].{name}");
         let service = match word.service {
             None => None,
             Some(service) => Some(
@@ -287,8 +287,8 @@ fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<Reque
     }
     let prefix = path("endpoints.prefix", raw.prefix.as_deref().unwrap_or(PREFIX))?;
     let mut hosts = Vec::new();
-    for (place, host) in raw.hosts.iter().enumerate() {
-        hosts.push(text(&format!("endpoints.hosts[{place}]"), host)?.to_ascii_lowercase());
+    for (index, host) in raw.hosts.iter().enumerate() {
+        hosts.push(text(&format!("endpoints.hosts[{index}]"), host)?.to_ascii_lowercase());
     }
     Ok(RequestPath::new(EndpointsConfig { prefix, hosts }))
 }

@@ -88,11 +88,11 @@ impl HubServices {
 
     fn sort(&mut self) {
         let mut rows = std::mem::take(&mut self.rows);
-        order::sort_by(&mut rows, |a: &Row, b| a.of.cmp_as_text(&b.of));
+        order::sort_by(&mut rows, |a: &Row, b| a.name.cmp_as_text(&b.name));
         rows.dedup_by(|again, first| {
-            let is_same = again.of == first.of;
+            let is_same = again.name == first.name;
             if is_same {
-                self.exclude(&again.of, "it is there twice, and the first counts");
+                self.exclude(&again.name, "it is there twice, and the first counts");
             }
             is_same
         });
@@ -128,11 +128,11 @@ fn parse_entry(name: &str, value: &RawValue, progress: &mut dyn ParseGuard) -> R
         ParseDecision::Retain => return Err(InvalidEntry::Retained),
         ParseDecision::Exclude => return Err(InvalidEntry::Quarantined),
     }
-    let of = ObjectName::parse(name)?;
+    let name = ObjectName::parse(name)?;
     let header: String = crate::json::read(value.as_bytes())?;
     let (label, load) = header::parse(&header).ok_or(InvalidEntry::Header(header))?;
     Ok(Row {
-        of,
+        name,
         label,
         load,
         labels: Box::default(),
@@ -184,7 +184,7 @@ mod tests {
     const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
 
     fn names(services: &HubServices) -> Vec<String> {
-        services.rows.iter().map(|row| row.of.to_string()).collect()
+        services.rows.iter().map(|row| row.name.to_string()).collect()
     }
 
     #[test]
@@ -288,9 +288,9 @@ mod tests {
         }
     }
 
-    struct Deadly;
+    struct ExcludesWeb;
 
-    impl ParseGuard for Deadly {
+    impl ParseGuard for ExcludesWeb {
         fn begin(&mut self, item: &str) -> ParseDecision {
             match item.starts_with("shop/web: ") {
                 true => ParseDecision::Exclude,
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn a_quarantined_entry_is_excluded() {
         let body = format!(r#"{{"shop/web": "{WEB}", "shop/x": "{WEB}"}}"#);
-        let services = parse(body.as_bytes(), &mut Deadly).unwrap();
+        let services = parse(body.as_bytes(), &mut ExcludesWeb).unwrap();
         assert_eq!(names(&services), ["shop/x"]);
         assert_eq!(services.invalid[0].reason, QUARANTINED_REASON);
     }
@@ -317,9 +317,9 @@ mod tests {
         fn parsed_services_make_a_valid_snapshot(
             entries in proptest::collection::vec(("[a-c]/[a-c-]{1,2}|.{0,9}", "[a-c]/[a-c-]{1,2}", any::<u32>()), 0..12),
         ) {
-            let entry = |(of, label, max): (String, String, u32)| {
+            let entry = |(name, label, max): (String, String, u32)| {
                 let value = format!("service={label}, current-load=1, target-load=4, max-load={max}");
-                format!("{}: {}", serde_json::to_string(&of).unwrap(), serde_json::to_string(&value).unwrap())
+                format!("{}: {}", serde_json::to_string(&name).unwrap(), serde_json::to_string(&value).unwrap())
             };
             let count = entries.len();
             let body = format!("{{{}}}", entries.into_iter().map(entry).collect::<Vec<_>>().join(","));

@@ -21,10 +21,10 @@ fn later(seconds: u64) -> Time {
     T0.after(Duration::from_secs(seconds))
 }
 
-fn row(of: &str, current: u32) -> Row {
+fn row(name: &str, current: u32) -> Row {
     Row {
-        of: ObjectName::parse(of).unwrap(),
-        label: ObjectName::parse(of).unwrap(),
+        name: ObjectName::parse(name).unwrap(),
+        label: ObjectName::parse(name).unwrap(),
         load: Load {
             current,
             target: 4,
@@ -34,7 +34,7 @@ fn row(of: &str, current: u32) -> Row {
     }
 }
 
-/// What a hub says at `now`, which read the cluster at `read`, with `shop/web` at so many replicas.
+/// The response at `now` of a hub that read the cluster at `read`, with this many replicas of `shop/web`.
 fn services(current: u32, read: Time, now: Time) -> Result<HubPayload, Failure> {
     let rows = vec![row("shop/web", current)];
     Ok(HubPayload::Services {
@@ -51,7 +51,7 @@ fn unchanged(read: Time, now: Time) -> Result<HubPayload, Failure> {
     Ok(HubPayload::Unchanged(Confirmation::new(read, now)))
 }
 
-/// What a request led to.
+/// The effects of a request.
 #[derive(Debug, Default)]
 struct Round {
     requests: Vec<HubRequest>,
@@ -128,10 +128,13 @@ fn a_first_answer_is_published_with_the_time_of_the_hubs_read() {
 fn an_unchanged_response_confirms_the_snapshot() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
-    let quiet = round(&mut client, later(15), unchanged(later(12), later(15)));
-    assert_eq!((tag(&quiet), quiet.published.len()), (Some("\"1\""), 0));
+    let unchanged_round = round(&mut client, later(15), unchanged(later(12), later(15)));
+    assert_eq!(
+        (tag(&unchanged_round), unchanged_round.published.len()),
+        (Some("\"1\""), 0)
+    );
     let lists = vec![Some(later(12))];
-    assert_eq!(quiet.confirmed, [Confirmed { generation: 1, lists }]);
+    assert_eq!(unchanged_round.confirmed, [Confirmed { generation: 1, lists }]);
     let changed = round(&mut client, later(30), services(2, later(27), later(30)));
     assert_eq!(changed.published.first().map(Snapshot::generation), Some(2));
     assert_eq!(
@@ -204,14 +207,14 @@ fn the_client_notices_soon_that_the_hub_is_back_after_any_outage() {
 #[test]
 fn retry_after_is_limited_by_the_allowed_staleness() {
     let mut client = client(Handover::default());
-    let wish = |seconds| {
+    let throttled = |seconds| {
         Err(Failure::Throttled {
             retry_after: Some(Duration::from_secs(seconds)),
         })
     };
-    round(&mut client, T0, wish(40));
+    round(&mut client, T0, throttled(40));
     assert!(client.is_idle(later(39)) && !client.is_idle(later(40)));
-    round(&mut client, later(40), wish(u64::MAX));
+    round(&mut client, later(40), throttled(u64::MAX));
     assert!(client.is_idle(later(99)) && !client.is_idle(later(100)));
 }
 

@@ -25,7 +25,7 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceExplanation {
     /// The Service.
-    pub of: ObjectName,
+    pub name: ObjectName,
     /// Why it has no load, if it has none.
     pub no_load: Option<NoLoadReason>,
     /// Other findings about its workloads.
@@ -36,7 +36,7 @@ pub struct ServiceExplanation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadRef {
     kind: String,
-    of: ObjectName,
+    name: ObjectName,
 }
 
 /// Why a Service has no load.
@@ -99,8 +99,8 @@ pub fn explain<'a>(
     let mut services: Vec<_> = services(lists.clone())
         .map(|service| explain_service(service, &by_label.selected(service), percent))
         .collect();
-    services.sort_by(|a, b| a.of.cmp_as_text(&b.of));
-    services.dedup_by(|a, b| a.of == b.of);
+    services.sort_by(|a, b| a.name.cmp_as_text(&b.name));
+    services.dedup_by(|a, b| a.name == b.name);
     let found: BTreeSet<TargetKey<'_>> = workloads.iter().map(ScaledWorkload::target).collect();
     let kinds: BTreeSet<_> = lists
         .map(|(source, _)| (&source.resource.group, &source.resource.kind))
@@ -129,7 +129,7 @@ impl<'a> ScaledWorkload<'a> {
     fn workload_ref(&self) -> WorkloadRef {
         WorkloadRef {
             kind: self.resource.kind.clone(),
-            of: self.workload.name.clone(),
+            name: self.workload.name.clone(),
         }
     }
 }
@@ -160,7 +160,7 @@ fn explain_service(service: &Service, selected: &[&ScaledWorkload<'_>], percent:
             None => LoadFinding::Fixed(workload.workload_ref()),
         });
     ServiceExplanation {
-        of: service.name.clone(),
+        name: service.name.clone(),
         findings: shadowed.chain(excluded).collect(),
         no_load,
     }

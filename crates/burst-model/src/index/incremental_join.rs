@@ -147,10 +147,10 @@ impl IncrementalJoin {
         sort_by(&mut rows, Ord::cmp);
         rows.dedup();
         let mut changed = false;
-        for (section, of) in &rows {
-            let row = self.row(section, of);
+        for (section, name) in &rows {
+            let row = self.row(section, name);
             let rows = self.table.get_mut(*section);
-            changed |= rows.is_some_and(|rows| set_row(rows, of, row));
+            changed |= rows.is_some_and(|rows| set_row(rows, name, row));
         }
         (rows.len(), changed)
     }
@@ -168,36 +168,38 @@ impl IncrementalJoin {
 
     /// The rows that depend on an object.
     fn affected_rows<'a>(&self, sources: &'a [Source], source: &'a Source, object: &Object) -> Vec<RowKey<'a>> {
-        let of = object.name();
+        let name = object.name();
         let mut rows = Vec::new();
         match object {
             Object::Hpa(hpa) => {
-                rows.extend([(HPAS, of.clone()), (SERIES, of.clone())]);
+                rows.extend([(HPAS, name.clone()), (SERIES, name.clone())]);
                 let name = ObjectName {
-                    namespace: of.namespace.clone(),
+                    namespace: name.namespace.clone(),
                     name: hpa.target.name.clone(),
                 };
                 let scaled = sources.iter().filter(|source| lists_target(source, &hpa.target));
                 rows.extend(scaled.map(|source| (source.resource.plural.as_str(), name.clone())));
-                let workloads = self.workloads_scaled(&of.namespace, &hpa.target);
+                let workloads = self.workloads_scaled(&name.namespace, &hpa.target);
                 let services = workloads.flat_map(|(_, workload)| self.services_selecting(workload));
                 rows.extend(services.map(|service| (SERVICES, service.name.clone())));
-                rows.extend(self.series_of(&of.namespace, &hpa.target));
+                rows.extend(self.series_of(&name.namespace, &hpa.target));
             }
             Object::Workload(workload) => {
-                rows.push((&source.resource.plural, of.clone()));
+                rows.push((&source.resource.plural, name.clone()));
                 let services = self.services_selecting(workload);
                 rows.extend(services.map(|service| (SERVICES, service.name.clone())));
-                rows.extend(self.series_of(&of.namespace, &target_of(&source.resource, workload)));
+                rows.extend(self.series_of(&name.namespace, &target_of(&source.resource, workload)));
             }
             Object::Service(service) => {
-                rows.push((SERVICES, of.clone()));
+                rows.push((SERVICES, name.clone()));
                 // Only series show Services of other rows.
                 if self.table.contains_key(SERIES) {
                     let targets = self
                         .workloads_selected(service)
                         .map(|(resource, workload)| target_of(resource, workload));
-                    rows.extend(targets.flat_map(|target| self.series_of(&of.namespace, &target).collect::<Vec<_>>()));
+                    rows.extend(
+                        targets.flat_map(|target| self.series_of(&name.namespace, &target).collect::<Vec<_>>()),
+                    );
                 }
             }
             Object::Policy(_) => {}
@@ -211,12 +213,14 @@ impl IncrementalJoin {
     }
 
     /// Computes a row from the indexed objects.
-    fn row(&self, section: &str, of: &ObjectName) -> Option<Row> {
+    fn row(&self, section: &str, name: &ObjectName) -> Option<Row> {
         match section {
-            HPAS => self.hpas_named(of).find_map(|hpa| row_of_hpa(hpa, self.percent)),
-            SERIES => self.hpas_named(of).find_map(|hpa| self.row_of_series(hpa)),
-            SERVICES => self.services_named(of).find_map(|service| self.row_of_service(service)),
-            plural => self.row_of_workload(plural, of),
+            HPAS => self.hpas_named(name).find_map(|hpa| row_of_hpa(hpa, self.percent)),
+            SERIES => self.hpas_named(name).find_map(|hpa| self.row_of_series(hpa)),
+            SERVICES => self
+                .services_named(name)
+                .find_map(|service| self.row_of_service(service)),
+            plural => self.row_of_workload(plural, name),
         }
     }
 
@@ -228,18 +232,19 @@ impl IncrementalJoin {
         row_of_service(service, &rows.collect::<Vec<_>>(), self.percent)
     }
 
-    fn row_of_workload(&self, plural: &str, of: &ObjectName) -> Option<Row> {
+    fn row_of_workload(&self, plural: &str, name: &ObjectName) -> Option<Row> {
         let lists = self.sources.iter().enumerate();
         let mut lists = lists.filter(|(_, source)| source.resource.plural == plural);
         lists.find_map(|(list, source)| {
-            let all = self
-                .index
-                .get(&of.namespace, &IndexKey::workload(&source.resource, of.name.as_str()));
+            let all = self.index.get(
+                &name.namespace,
+                &IndexKey::workload(&source.resource, name.name.as_str()),
+            );
             let mut here = all.iter().filter(|indexed| indexed.list == list);
-            let workload = here.find_map(|indexed| indexed.workload().filter(|workload| workload.name == *of))?;
-            let row = self.row_of_target(&of.namespace, &target_of(&source.resource, workload))?;
+            let workload = here.find_map(|indexed| indexed.workload().filter(|workload| workload.name == *name))?;
+            let row = self.row_of_target(&name.namespace, &target_of(&source.resource, workload))?;
             Some(Row {
-                of: of.clone(),
+                name: name.clone(),
                 labels: workload.own_labels.clone(),
                 ..row
             })
@@ -252,7 +257,7 @@ impl IncrementalJoin {
         let namespace = &hpa.name.namespace;
         let row = self
             .row_of_target(namespace, &hpa.target)
-            .filter(|row| row.of == hpa.name)?;
+            .filter(|row| row.name == hpa.name)?;
         let workloads = self.workloads_scaled(namespace, &hpa.target);
         let services = workloads.flat_map(|(_, workload)| self.services_selecting(workload));
         let mut names: Vec<_> = services.map(|service| &service.name.name).collect();
@@ -314,23 +319,25 @@ impl IncrementalJoin {
     }
 
     /// The HPAs of that name, in the order of the lists.
-    fn hpas_named(&self, of: &ObjectName) -> impl Iterator<Item = &Hpa> {
-        self.objects_named(HPA, of)
+    fn hpas_named(&self, name: &ObjectName) -> impl Iterator<Item = &Hpa> {
+        self.objects_named(HPA, name)
             .into_iter()
             .filter_map(IndexedObject::hpa)
-            .filter(move |hpa| hpa.name == *of)
+            .filter(move |hpa| hpa.name == *name)
     }
 
-    fn services_named(&self, of: &ObjectName) -> impl Iterator<Item = &Service> {
+    fn services_named(&self, name: &ObjectName) -> impl Iterator<Item = &Service> {
         let all = self
-            .objects_named(SERVICE, of)
+            .objects_named(SERVICE, name)
             .into_iter()
             .filter_map(IndexedObject::service);
-        all.filter(move |service| service.name == *of)
+        all.filter(move |service| service.name == *name)
     }
 
-    fn objects_named(&self, kind: &str, of: &ObjectName) -> Vec<&IndexedObject> {
-        let all = self.index.get(&of.namespace, &IndexKey::Name(kind, of.name.as_str()));
+    fn objects_named(&self, kind: &str, name: &ObjectName) -> Vec<&IndexedObject> {
+        let all = self
+            .index
+            .get(&name.namespace, &IndexKey::Name(kind, name.name.as_str()));
         let mut all: Vec<_> = all.iter().collect();
         sort_by(&mut all, |a, b| a.list.cmp(&b.list));
         all
@@ -368,8 +375,8 @@ fn target_of(resource: &Resource, workload: &Workload) -> ScaleTarget {
 }
 
 /// Inserts, replaces or removes a row. Returns whether anything changed.
-fn set_row(rows: &mut Vec<Row>, of: &ObjectName, row: Option<Row>) -> bool {
-    let found = rows.binary_search_by(|row| row.of.cmp_as_text(of));
+fn set_row(rows: &mut Vec<Row>, name: &ObjectName, row: Option<Row>) -> bool {
+    let found = rows.binary_search_by(|row| row.name.cmp_as_text(name));
     match (found, row) {
         (Ok(index), Some(row)) => {
             let Some(kept) = rows.get_mut(index).filter(|kept| **kept != row) else {

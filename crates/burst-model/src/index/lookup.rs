@@ -60,7 +60,7 @@ pub(super) struct ObjectIndex(HashMap<u64, Vec<IndexedObject>, BuildHasherDefaul
 /// except that the hashes of a Service cover only one label of its selector.
 pub(super) fn index_keys(source: &Source, object: &Object) -> Vec<u64> {
     let ObjectName { namespace, name } = object.name();
-    let (name, hash) = (name.as_str(), |of: IndexKey<'_>| hash_of(namespace, &of));
+    let (name, hash) = (name.as_str(), |key: IndexKey<'_>| hash_of(namespace, &key));
     match object {
         Object::Hpa(hpa) => vec![hash(IndexKey::Name(HPA, name)), hash(IndexKey::target(&hpa.target))],
         Object::Service(service) => {
@@ -105,14 +105,14 @@ impl<'a> IndexKey<'a> {
     }
 }
 
-fn hash_of(namespace: &Name, of: &IndexKey<'_>) -> u64 {
-    hash::of(&(namespace.as_str(), of))
+fn hash_of(namespace: &Name, key: &IndexKey<'_>) -> u64 {
+    hash::of(&(namespace.as_str(), key))
 }
 
 impl ObjectIndex {
     /// The objects that may have a key.
-    pub(super) fn get(&self, namespace: &Name, of: &IndexKey<'_>) -> &[IndexedObject] {
-        self.0.get(&hash_of(namespace, of)).map_or(&[], Vec::as_slice)
+    pub(super) fn get(&self, namespace: &Name, key: &IndexKey<'_>) -> &[IndexedObject] {
+        self.0.get(&hash_of(namespace, key)).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn add(&mut self, keys: &[u64], object: &IndexedObject) {

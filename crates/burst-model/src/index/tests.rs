@@ -12,14 +12,14 @@ fn labels(text: &str) -> LabelMap {
         .collect()
 }
 
-pub(super) fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, max: u32) -> Object {
+pub(super) fn hpa_of(kind: &str, full_name: &str, target: &str, current: Option<u32>, max: u32) -> Object {
     let target = ScaleTarget {
         group: "apps".into(),
         kind: kind.into(),
         name: Name::parse(target).unwrap(),
     };
     Object::Hpa(Hpa {
-        name: name(of),
+        name: name(full_name),
         own_labels: Box::default(),
         target,
         max_replicas: max,
@@ -27,21 +27,21 @@ pub(super) fn hpa_of(kind: &str, of: &str, target: &str, current: Option<u32>, m
     })
 }
 
-pub(super) fn hpa(of: &str, target: &str, current: u32, max: u32) -> Object {
-    hpa_of("Deployment", of, target, Some(current), max)
+pub(super) fn hpa(full_name: &str, target: &str, current: u32, max: u32) -> Object {
+    hpa_of("Deployment", full_name, target, Some(current), max)
 }
 
-pub(super) fn service(of: &str, selector: &str) -> Object {
+pub(super) fn service(full_name: &str, selector: &str) -> Object {
     Object::Service(Service {
-        name: name(of),
+        name: name(full_name),
         own_labels: Box::default(),
         selector: labels(selector),
     })
 }
 
-pub(super) fn workload(of: &str, template: &str) -> Object {
+pub(super) fn workload(full_name: &str, template: &str) -> Object {
     Object::Workload(Workload {
-        name: name(of),
+        name: name(full_name),
         own_labels: Box::default(),
         labels: labels(template),
     })
@@ -72,11 +72,11 @@ fn joined(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
     let (table, findings) = join(lists, Percent::new(80).unwrap());
     let line = |kind: &str,
                 Row {
-                    of,
+                    name,
                     label,
                     load: Load { current, target, max },
                     ..
-                }: &Row| { format!("{kind}: {of} -> {label} {current}/{target}/{max}") };
+                }: &Row| { format!("{kind}: {name} -> {label} {current}/{target}/{max}") };
     let lines = table
         .iter()
         .flat_map(|(kind, rows)| rows.iter().map(move |row| line(kind, row)))
@@ -184,7 +184,7 @@ fn series(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) ->
     lists[0].0.keep_labels = true;
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let (table, _) = join(lists, Percent::new(80).unwrap());
-    let line = |row: &Row| format!("{}: {} {}/{}", row.of, row.labels, row.load.current, row.load.max);
+    let line = |row: &Row| format!("{}: {} {}/{}", row.name, row.labels, row.load.current, row.load.max);
     table[SERIES].iter().map(line).collect()
 }
 
@@ -249,8 +249,8 @@ proptest! {
         templates in proptest::collection::vec("(a=[12])?(,b=[12])?", 0..6),
         hpas in proptest::collection::vec((0usize..6, any::<bool>()), 0..6),
     ) {
-        let hpa = |(n, (of, seen)): (usize, &(usize, bool))| {
-            hpa_of("Deployment", &format!("ns/h{n}"), &format!("w{of}"), seen.then_some(1), 1)
+        let hpa = |(n, (workload, seen)): (usize, &(usize, bool))| {
+            hpa_of("Deployment", &format!("ns/h{n}"), &format!("w{workload}"), seen.then_some(1), 1)
         };
         let lists = lists(
             hpas.iter().enumerate().map(hpa).collect(),
@@ -262,9 +262,9 @@ proptest! {
         let (table, findings) = join(lists.clone(), percent);
         let Explanation { services: explained, unmatched_hpas } = explain(lists, percent);
         prop_assert_eq!(explained.len(), services.len());
-        for ServiceExplanation { of, no_load, .. } in &explained {
-            let has_load = table[SERVICES].iter().any(|row| row.of == *of);
-            prop_assert_eq!(has_load, no_load.is_none(), "{}", of);
+        for ServiceExplanation { name, no_load, .. } in &explained {
+            let has_load = table[SERVICES].iter().any(|row| row.name == *name);
+            prop_assert_eq!(has_load, no_load.is_none(), "{}", name);
         }
         prop_assert!(unmatched_hpas.len() as u64 + findings.shadowed <= hpas.len() as u64);
     }

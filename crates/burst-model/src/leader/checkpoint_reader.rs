@@ -10,7 +10,7 @@ pub(super) struct CheckpointReader {
     bytes: Vec<u8>,
     /// The offset of the next value.
     offset: usize,
-    /// What was read so far; `None` if the bytes are not a checkpoint.
+    /// The part that was read so far; `None` if the bytes are not a checkpoint.
     checkpoint: Option<Checkpoint>,
     /// Lists whose head is still to be read.
     lists_left: usize,

@@ -51,7 +51,7 @@ impl CheckpointWriter {
 
     fn begin_list(&mut self, list: &WatchedList) {
         let store = &list.store;
-        // If a watch would not tell of all excluded objects, the successor must list.
+        // If a watch would not report all excluded objects, the successor must list.
         let resource_version = match store.excluded.is_partial() {
             true => None,
             false => list.reflector.resource_version(),

@@ -1,4 +1,4 @@
-//! What a leader, or a hub client, asks the shell to do.
+//! The effects of a leader and of a hub client, which the shell carries out.
 
 use crate::hub_request::HubRequest;
 use crate::index::JoinFindings;
@@ -25,7 +25,7 @@ pub enum Effect {
     RecordFailures(Failures),
     /// Set the gauges that describe the snapshot.
     SetGauges(Totals),
-    /// Set the gauge that tells whether a list can be read.
+    /// Set the gauge that shows whether a list can be read.
     SetListGauge(Source, Readable),
     /// Write the times at which the cluster was last read to shared data.
     Confirm(Confirmed),
@@ -46,19 +46,19 @@ pub enum Readable {
     No,
 }
 
-/// What a snapshot was made from.
+/// The numbers of objects behind a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Objects in all lists.
     pub objects: u64,
     /// Objects that were excluded from the last read of their list.
     pub bad_objects: u64,
-    /// Those of them that exceed the limit of their namespace or list.
+    /// The excluded objects that exceed the limit of their namespace or list.
     pub over_limits: u64,
     /// Services whose replicas are known.
     pub services: u64,
     /// Namespaces whose policies are refused.
     pub refused_policies: u64,
-    /// What the join noticed.
+    /// The findings of the join.
     pub findings: JoinFindings,
 }

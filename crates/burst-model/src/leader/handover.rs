@@ -1,4 +1,4 @@
-//! What a leader takes over from the last one.
+//! The state that a leader takes over from the last one.
 
 use super::health::Health;
 use super::store::Store;
@@ -11,7 +11,7 @@ use crate::snapshot::Snapshot;
 use crate::sync::reflector::Reflector;
 use crate::time::Time;
 
-/// What a leader finds in shared data when it takes over.
+/// The records in shared data at the time of a takeover.
 #[derive(Debug, Default)]
 pub struct Handover {
     /// The snapshot of the last leader.
@@ -20,13 +20,13 @@ pub struct Handover {
     pub confirmed: Option<Confirmed>,
     /// The objects of the last leader with these settings, or with other settings and the same lists.
     pub checkpoint: Option<Checkpoint>,
-    /// What failed under the last leader.
+    /// The failures that the last leader recorded.
     pub failures: Option<Failures>,
     /// The policies that the last leader put in force.
     pub policies: Option<PolicySets>,
 }
 
-/// What is known of one list.
+/// The state of one list at the takeover.
 struct ListHandover {
     checkpointed: Option<CheckpointedList>,
     /// The checkpoint is as new as the snapshot.
@@ -66,7 +66,7 @@ impl Handover {
 
 impl ListHandover {
     fn restore(self, source: &Source, config: &Config, now: Time) -> WatchedList {
-        let schedule = config.pace(source);
+        let schedule = config.schedule(source);
         let (is_newest, is_watched) = (self.is_newest, schedule.window.is_some());
         let checkpointed = self
             .checkpointed

@@ -1,4 +1,4 @@
-//! Whether a list can be read, and what the operator was told about it.
+//! Whether a list can be read, and whether the log and the gauge show it.
 
 use super::effect::Readable;
 use crate::failure_state::FailureState;
@@ -21,7 +21,7 @@ pub(super) struct Health {
     reported: FailureState<(Verb, PollOutcome)>,
     /// The log says that the list is listed instead of being watched.
     fallback_reported: bool,
-    /// What the gauge shows.
+    /// The value of the gauge.
     gauge: Option<Readable>,
 }
 

@@ -1,4 +1,4 @@
-//! What a leader writes to shared data for the VMs that serve, and when.
+//! Publication: the leader writes snapshots, confirmations and policies to shared data for the VMs that serve.
 
 use super::effect::{Effect, Totals};
 use super::watched_list::WatchedList;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// Rows, or objects, that are written or shared in the time that one row takes to be joined.
 const WRITES_PER_JOIN: usize = 20;
 
-/// What was published, what is being published, and what is to be published next.
+/// The last publication, the current one, and whether another one is due.
 #[derive(Debug)]
 pub(super) struct Publisher {
     publication: Publication,

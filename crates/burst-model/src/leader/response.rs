@@ -1,4 +1,4 @@
-//! What a leader does with the response to a request.
+//! Handles the response to a request of the leader.
 
 use super::effect::{Effect, Readable};
 use super::{Leader, MAX_ROWS};

@@ -1,4 +1,4 @@
-//! The objects of one list, kept up to date, and what is known of those that are not kept.
+//! The objects of one list, kept up to date, and the names of objects that are not kept.
 
 use crate::index::Delta;
 use crate::kube::{Change, Object, Resource};
@@ -80,7 +80,7 @@ impl Store {
         self.is_relist_due |= self.retains_any() || !self.excluded.is_empty();
     }
 
-    /// Requests a full read from time to time while a watch would not tell of all excluded objects.
+    /// Requests a full read from time to time while a watch would not report all excluded objects.
     pub(super) fn request_relist_if_partial(&mut self, now: Time) {
         let is_old = self
             .listed_at
@@ -187,7 +187,7 @@ impl Store {
         evicted
     }
 
-    /// What changed since the objects were `before`. Both are sorted by name.
+    /// The changes since the objects were `before`. Both are sorted by name.
     fn deltas_from(&mut self, before: Vec<Rc<Object>>) -> Vec<Delta> {
         let mut before = before.into_iter().peekable();
         let mut deltas = Vec::new();

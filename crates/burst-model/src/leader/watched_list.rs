@@ -47,7 +47,7 @@ impl WatchedList {
         self.store.read_at.is_none() && !self.health.is_unreadable
     }
 
-    /// What the next leader must know of a failure.
+    /// The record of a failure for the next leader.
     pub(super) fn failure_record(&self) -> ListFailure {
         self.health.to_record(self.reflector.pause())
     }
@@ -100,8 +100,9 @@ impl WatchedList {
             .then(|| Effect::SetListGauge(self.source().clone(), readable))
     }
 
-    /// Starts a full read if one is due. Not while a watch is open: it would bring changes of a list that is not known.
-    /// And not while the list is being read: the pages before this one were parsed under the old rules.
+    /// Starts a full read if one is due. It does not while a watch is open, because the watch would bring changes of a
+    /// list that is not known. Nor does it while the list is being read, because earlier pages were parsed under the
+    /// old rules.
     pub(super) fn start_relist(&mut self) {
         if self.store.is_relist_due && !self.reflector.is_listing() && self.reflector.relist() {
             self.store.is_relist_due = false;

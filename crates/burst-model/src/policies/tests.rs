@@ -52,8 +52,8 @@ fn unchanged_policies_are_not_published_again() {
 fn an_invalid_set_is_refused_as_a_whole_and_the_last_valid_one_stays() {
     let mut collector = PolicyCollector::new(None);
     update(&mut collector, &[("shop/a", DENY)]);
-    let spoiled = [("shop/a", BAD), ("shop/b", DENY), ("data/c", DENY)];
-    let (sets, lines) = update(&mut collector, &spoiled);
+    let with_invalid = [("shop/a", BAD), ("shop/b", DENY), ("data/c", DENY)];
+    let (sets, lines) = update(&mut collector, &with_invalid);
     let sets = sets.unwrap();
     assert_eq!(names(&sets, "shop").unwrap(), ["a"], "the previous one");
     assert_eq!(set(&sets, "shop").in_force.as_ref().unwrap()[0].1.as_ref(), DENY);
@@ -69,7 +69,7 @@ fn an_invalid_set_is_refused_as_a_whole_and_the_last_valid_one_stays() {
           closed, at character 1; the previous ones stay in force"
         ]
     );
-    let (sets, lines) = update(&mut collector, &[&spoiled[..], &[("data/d", DENY)]].concat());
+    let (sets, lines) = update(&mut collector, &[&with_invalid[..], &[("data/d", DENY)]].concat());
     assert!(sets.is_some() && lines.is_empty(), "logged once");
     let (sets, _) = update(&mut collector, &[("shop/b", DENY)]);
     assert_eq!(names(&sets.unwrap(), "shop").unwrap(), ["b"]);
@@ -124,10 +124,10 @@ fn borrowed(all: &[(String, String)]) -> Vec<(&str, &str)> {
 fn a_pattern_of_many_ranges_is_refused_in_its_own_namespace() {
     let pattern = "[acegikmoqsuwy02468]{900}";
     let rules = vec![format!(r#"{{"metric":"{pattern}","deny":true}}"#); 430].join(",");
-    let attack = format!(r#"{{"rules":[{rules}]}}"#);
+    let expensive = format!(r#"{{"rules":[{rules}]}}"#);
     let (sets, lines) = update(
         &mut PolicyCollector::new(None),
-        &[("a1/p", &attack), ("a2/p", &attack), ("shop/a", DENY)],
+        &[("a1/p", &expensive), ("a2/p", &expensive), ("shop/a", DENY)],
     );
     let sets = sets.unwrap();
     assert_eq!((&set(&sets, "a1").in_force, lines.len()), (&None, 2));

@@ -26,7 +26,7 @@ struct MeterCell {
     counters: ServiceCounters,
     in_flight: u32,
     /// Whether requests are counted only when they end. Then the number in flight is unknown.
-    misses_begin: bool,
+    is_counted_at_end: bool,
 }
 
 /// The cached mapping of a cluster name.
@@ -111,7 +111,7 @@ impl Meter {
 
     fn slot_of_backend(&mut self, hints: &impl UpstreamHints) -> Option<MeterSlot> {
         let slot = self.slot(&hints.backend()?)?;
-        self.cells.get_mut(slot.0)?.misses_begin = true;
+        self.cells.get_mut(slot.0)?.is_counted_at_end = true;
         Some(slot)
     }
 
@@ -150,7 +150,7 @@ impl Meter {
         let slots = self.slots.iter().map(|(name, slot)| (&**name, slot));
         slots
             .filter_map(at)
-            .map(|(name, slot, cell)| (name, slot, cell.counters, !cell.misses_begin))
+            .map(|(name, slot, cell)| (name, slot, cell.counters, !cell.is_counted_at_end))
     }
 }
 
@@ -190,12 +190,12 @@ mod tests {
 
     /// Counts how often it is asked.
     #[derive(Default)]
-    struct Asked {
+    struct CountingHints {
         times: StdCell<u32>,
         backend: Option<ObjectName>,
     }
 
-    impl UpstreamHints for Asked {
+    impl UpstreamHints for CountingHints {
         fn service(&self, _: usize) -> Option<IstioService> {
             self.times.set(self.times.get() + 1);
             None
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_cluster_without_a_service_is_not_counted_and_is_resolved_once() {
-        let (mut meter, upstreams, hints) = (Meter::default(), upstreams(), Asked::default());
+        let (mut meter, upstreams, hints) = (Meter::default(), upstreams(), CountingHints::default());
         for _ in 0..3 {
             meter.count_response(&upstreams, b"somewhere", &hints, false);
             meter.count_response(&upstreams, b"PassthroughCluster", &hints, false);
@@ -252,9 +252,9 @@ mod tests {
             "the Service is not known yet"
         );
         let backend = ObjectName::parse("shop/web").ok();
-        let hints = Asked {
+        let hints = CountingHints {
             backend,
-            ..Asked::default()
+            ..CountingHints::default()
         };
         meter.count_response(&upstreams, route, &hints, false);
         meter.count_response(&upstreams, route, &(), true);

@@ -106,8 +106,8 @@ mod tests {
         assert_eq!(read(9_000, 30_000), Ok(Time::from_unix_millis(991_000)));
         assert_eq!(read(40_000, 30_000), Err("the report is of 40 s ago".into()));
         assert_eq!(read(u64::MAX, 30_000), Err("the report is of 1000 s ago".into()));
-        let words = "the report is of 61 s, and the window here is 30 s: give all proxies the same `requests.window`";
-        assert_eq!(read(0, 61_000), Err(words.into()));
+        let message = "the report is of 61 s, and the window here is 30 s: give all proxies the same `requests.window`";
+        assert_eq!(read(0, 61_000), Err(message.into()));
         let garbage = super::parse(b"hello", WINDOW, MAX_AGE, now).unwrap_err().to_string();
         assert_eq!(garbage, "the report is not a tally of version 1");
     }

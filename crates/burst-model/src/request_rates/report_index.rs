@@ -172,19 +172,19 @@ impl ExceededLimit {
 /// more than `reporter` would with the new report.
 fn evict(stored: &mut Vec<StoredReport>, full: ExceededLimit, reporter: u64, bytes: usize) -> Option<usize> {
     let used = usages(stored);
-    let weigh = |used: &ReporterUsage| match full {
+    let usage = |used: &ReporterUsage| match full {
         ExceededLimit::Reports => used.reports,
         ExceededLimit::Bytes => used.bytes,
     };
-    let own = usage_of(&used, reporter).map_or(0, weigh);
+    let own = usage_of(&used, reporter).map_or(0, usage);
     let own = own.saturating_add(match full {
         ExceededLimit::Reports => 1,
         ExceededLimit::Bytes => bytes,
     });
     let others = used
         .iter()
-        .filter(|used| used.reporter != reporter && weigh(used) > own);
-    let heaviest = others.max_by_key(|used| weigh(used))?.reporter;
+        .filter(|used| used.reporter != reporter && usage(used) > own);
+    let heaviest = others.max_by_key(|used| usage(used))?.reporter;
     let theirs = stored
         .iter()
         .enumerate()

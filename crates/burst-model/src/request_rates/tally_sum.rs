@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(both.tally(9).unwrap().services[0].1.in_flight_milli, None);
     }
 
-    /// So many services with names of that length, all of them others for each number.
+    /// A tally of this many services with names of this length. Different numbers give different names.
     fn names(number: usize, count: usize, length: usize) -> Vec<String> {
         let half = "x".repeat(length / 2 - 9);
         (0..count).map(|n| format!("{number:03}-{n:05}{half}/{half}")).collect()

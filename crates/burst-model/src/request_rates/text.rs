@@ -72,7 +72,7 @@ impl<'a> Tally<'a> {
         self.to_text_with(self.taken_at.unix_millis())
     }
 
-    /// The tally as text for another machine: with its age in index of the time, because clocks differ.
+    /// The tally as text for another machine: with its age in place of the time, because clocks differ.
     #[must_use]
     pub fn to_report(&self, now: Time) -> String {
         self.to_text_with(millis(now.since(self.taken_at)))
@@ -294,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_parsed(tally in tally()) {
+        fn a_written_tally_is_parsed(tally in tally()) {
             let tally = tally.borrow();
             let text = tally.to_text();
             let services: usize = tally.services.iter().map(|(name, count)| length(name, count)).sum();

@@ -17,7 +17,7 @@ impl BulkBody {
         // Names and values contain no character that JSON escapes, because they were validated when they were read.
         let rows: Vec<_> = section
             .rows()
-            .map(|row| format!("    \"{}\": \"{}\"", row.of, header::value(&row)))
+            .map(|row| format!("    \"{}\": \"{}\"", row.name, header::value(&row)))
             .collect();
         let body: Rc<[u8]> = format!("{{\n{}\n}}\n", rows.join(",\n")).into_bytes().into();
         let etag = format!("\"{:016x}\"", hash::of_bytes(&body));

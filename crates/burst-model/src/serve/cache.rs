@@ -173,8 +173,8 @@ impl ServingCache {
         if let Some(known) = self.services.get(service) {
             return known.clone();
         }
-        let made = self.make_header(config, &[UpstreamTarget::Service(service.clone())]);
-        insert_header(&mut self.services, service.clone(), made)
+        let header = self.make_header(config, &[UpstreamTarget::Service(service.clone())]);
+        insert_header(&mut self.services, service.clone(), header)
     }
 
     fn header_of_cluster(
@@ -187,8 +187,8 @@ impl ServingCache {
             return known.clone();
         }
         let upstreams = config.upstreams.resolve(cluster, hints).map_err(Absence::Unmapped);
-        let made = upstreams.and_then(|upstreams| self.make_header(config, &upstreams));
-        insert_header(&mut self.headers, cluster.into(), made)
+        let header = upstreams.and_then(|upstreams| self.make_header(config, &upstreams));
+        insert_header(&mut self.headers, cluster.into(), header)
     }
 
     fn header_of_backend(&mut self, config: &Config, hints: &impl UpstreamHints) -> Result<Rc<str>, Absence> {
@@ -264,13 +264,13 @@ fn includes_namespace(source: &Source, namespace: Option<&str>) -> bool {
 fn insert_header<Key: Eq + Hash>(
     headers: &mut HeaderCache<Key>,
     key: Key,
-    made: Result<Rc<str>, Absence>,
+    header: Result<Rc<str>, Absence>,
 ) -> Result<Rc<str>, Absence> {
     if headers.len() >= MAX_CLUSTERS {
         headers.clear();
     }
-    headers.insert(key, made.clone());
-    made
+    headers.insert(key, header.clone());
+    header
 }
 
 /// The section and the name of an upstream target's row.

@@ -55,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     const ENTRY: Entry<'static> = Entry {
-        of: "default/ngsa-svc-1",
+        name: "default/ngsa-svc-1",
         label: "default/ngsa-1",
         load: Load {
             current: 1,

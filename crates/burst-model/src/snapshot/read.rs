@@ -1,4 +1,4 @@
-//! Reads a snapshot in index. [`Snapshot::open`] checks the length and the positions of the sections; a row is checked
+//! Reads a snapshot in place. [`Snapshot::open`] checks the length and the positions of the sections; a row is checked
 //! when it is read. Every worker opens every snapshot between two requests, and checking all rows of a large cluster would
 //! delay requests. A look-up is a binary search.
 
@@ -30,7 +30,7 @@ pub struct Section<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// `namespace/name` of the object whose load this is.
-    pub of: &'a str,
+    pub name: &'a str,
     /// `namespace/name` in the header.
     pub label: &'a str,
     /// The numbers.
@@ -170,23 +170,23 @@ impl<'a> Section<'a> {
 
     /// The row of `namespace/name`.
     #[must_use]
-    pub fn find(self, of: &str) -> Option<Entry<'a>> {
-        self.row(self.first_from(of)).filter(|entry| entry.of == of)
+    pub fn find(self, name: &str) -> Option<Entry<'a>> {
+        self.row(self.first_from(name)).filter(|entry| entry.name == name)
     }
 
     /// The rows of a namespace, sorted, with their names in it.
     pub fn namespace(self, namespace: &str) -> impl Iterator<Item = (&'a str, Entry<'a>)> + use<'a> {
         let prefix = format!("{namespace}/");
         let rows = (self.first_from(&prefix)..self.rows).filter_map(move |row| self.row(row));
-        rows.map_while(move |entry| Some((entry.of.strip_prefix(&prefix)?, entry)))
+        rows.map_while(move |entry| Some((entry.name.strip_prefix(&prefix)?, entry)))
     }
 
     /// The first row that is not sorted before a text.
-    fn first_from(self, of: &str) -> usize {
+    fn first_from(self, name: &str) -> usize {
         let (mut low, mut high) = (0, self.rows);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.row(middle).is_some_and(|entry| entry.of < of) {
+            if self.row(middle).is_some_and(|entry| entry.name < name) {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -227,7 +227,7 @@ impl<'a> Section<'a> {
             return None;
         }
         let (snapshot, at) = (self.snapshot, self.row_at(row)?);
-        let (offset, of) = (snapshot.number(at)?, usize::from(snapshot.u16(at.checked_add(4)?)?));
+        let (offset, name_length) = (snapshot.number(at)?, usize::from(snapshot.u16(at.checked_add(4)?)?));
         let label = usize::from(snapshot.u16(at.checked_add(6)?)?);
         let number = |field: usize| snapshot.u32(at.checked_add(field)?);
         let load = Load {
@@ -235,12 +235,12 @@ impl<'a> Section<'a> {
             target: number(12)?,
             max: number(16)?,
         };
-        let of_text = snapshot.text_of(offset, of)?;
+        let name = snapshot.text_of(offset, name_length)?;
         Some(Entry {
-            of: of_text,
+            name,
             label: match label {
-                0 => of_text,
-                length => snapshot.text_of(offset.checked_add(of)?, length)?,
+                0 => name,
+                length => snapshot.text_of(offset.checked_add(name_length)?, length)?,
             },
             load,
             labels: LabelText(self.labels(row)?),

@@ -5,11 +5,11 @@ use crate::load::Load;
 use crate::name::ObjectName;
 use proptest::prelude::*;
 
-fn row(of: &str, label: &str, numbers: [u32; 3]) -> Row {
+fn row(name: &str, label: &str, numbers: [u32; 3]) -> Row {
     let [current, target, max] = numbers;
     let load = Load { current, target, max };
     Row {
-        of: ObjectName::parse(of).unwrap(),
+        name: ObjectName::parse(name).unwrap(),
         label: ObjectName::parse(label).unwrap(),
         load,
         labels: Box::default(),
@@ -37,9 +37,9 @@ fn table() -> impl Strategy<Value = Table> {
     let name = "[a-z]{1,3}/[a-z0-9]{1,6}";
     let labels = proptest::option::of("[a-z]{1,3}=[a-z]{0,3}");
     let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>(), labels), 0..12).prop_map(|rows| {
-        let row = |(of, (label, numbers, labels)): (String, (String, _, Option<String>))| Row {
+        let row = |(name, (label, numbers, labels)): (String, (String, _, Option<String>))| Row {
             labels: labels.unwrap_or_default().into(),
-            ..row(&of, &label, numbers)
+            ..row(&name, &label, numbers)
         };
         rows.into_iter().map(row).collect::<Vec<_>>()
     });
@@ -93,8 +93,8 @@ fn a_label_that_equals_the_name_takes_no_space() {
 
 #[test]
 fn the_rows_of_a_namespace_are_those_and_no_others() {
-    let of = |of| row(of, "a/b", [1, 1, 1]);
-    let rows = ["a-b/x", "a.b/x", "a/x", "a/y-1", "a/y.1", "aa/x"].map(of).to_vec();
+    let name = |name| row(name, "a/b", [1, 1, 1]);
+    let rows = ["a-b/x", "a.b/x", "a/x", "a/y-1", "a/y.1", "aa/x"].map(name).to_vec();
     let snapshot = Snapshot::open(write(&Table::from([("services".into(), rows)]), 1)).unwrap();
     let services = snapshot.section("services").unwrap();
     let names = |namespace| services.namespace(namespace).map(|(name, _)| name).collect::<Vec<_>>();
@@ -123,7 +123,7 @@ fn a_damaged_row_is_not_found() {
     let snapshot = Snapshot::open(bytes).unwrap();
     let services = snapshot.section("services").unwrap();
     assert_eq!(services.find("default/ngsa-svc-1"), None);
-    let left: Vec<_> = services.rows().map(|entry| entry.of).collect();
+    let left: Vec<_> = services.rows().map(|entry| entry.name).collect();
     assert_eq!(left, ["ngsa/ngsa-svc-2"]);
 }
 
@@ -141,17 +141,17 @@ fn rows_that_are_not_in_the_bytes_are_refused() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_parsed(table in table(), generation: u64) {
+    fn a_written_table_is_read_back(table in table(), generation: u64) {
         let snapshot = Snapshot::open(write(&table, generation)).unwrap();
         prop_assert_eq!(snapshot.generation(), generation);
         for (kind, rows) in &table {
             let section = snapshot.section(kind).unwrap();
             prop_assert_eq!(section.len(), rows.len());
             for (row, entry) in rows.iter().zip(section.rows()) {
-                let (of, label) = (row.of.to_string(), row.label.to_string());
+                let (name, label) = (row.name.to_string(), row.label.to_string());
                 let labels = LabelText(&row.labels);
-                prop_assert_eq!(entry, Entry { of: &of, label: &label, load: row.load, labels });
-                prop_assert_eq!(section.find(&of), Some(entry));
+                prop_assert_eq!(entry, Entry { name: &name, label: &label, load: row.load, labels });
+                prop_assert_eq!(section.find(&name), Some(entry));
             }
         }
     }

@@ -38,7 +38,7 @@ impl SnapshotWriter {
         let names = labels + labelled(table).count() * TEXT;
         let texts = names + table.keys().map(String::len).sum::<usize>();
         // This is an upper bound: a label that equals its name is not written.
-        let max_texts = rows(table).map(|row| length(&row.of) + length(&row.label) + row.labels.len());
+        let max_texts = rows(table).map(|row| length(&row.name) + length(&row.label) + row.labels.len());
 
         let mut bytes = Vec::with_capacity(texts + max_texts.sum::<usize>());
         bytes.extend_from_slice(&MAGIC);
@@ -84,13 +84,13 @@ impl SnapshotWriter {
 
     fn row(&mut self, row: &Row) {
         let text = self.bytes.len();
-        name(&row.of, &mut self.bytes);
-        let label = if row.label == row.of { 0 } else { length(&row.label) };
+        name(&row.name, &mut self.bytes);
+        let label = if row.label == row.name { 0 } else { length(&row.label) };
         if label > 0 {
             name(&row.label, &mut self.bytes);
         }
         let Load { current, target, max } = row.load;
-        let lengths = u32::from(to_u16(length(&row.of))) | u32::from(to_u16(label)) << 16;
+        let lengths = u32::from(to_u16(length(&row.name))) | u32::from(to_u16(label)) << 16;
         let line = [to_u32(text), lengths, current, target, max].map(u32::to_le_bytes);
         self.next_row = overwrite(&mut self.bytes, self.next_row, line.as_flattened());
         self.rows += 1;

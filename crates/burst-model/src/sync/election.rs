@@ -42,17 +42,17 @@ pub struct ElectorState {
     pub has_served: bool,
     /// It has nothing under way.
     pub is_idle: bool,
-    /// It may lead: not if the configuration makes it a reader, nor while it is drained.
+    /// It may lead. A VM may not if its configuration makes it a reader, or while it is drained.
     pub is_eligible: bool,
 }
 
-/// What a VM does after it observed the lease.
+/// The decision of a VM after it observed the lease.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Write this lease to hold it, with the CAS number that was read with the observed lease. If that fails, another VM
     /// was faster.
     Hold(Lease),
-    /// The same, for an expired lease: its holder may have died of what it was doing.
+    /// The same, for an expired lease. Its holder may have crashed on an object that it parsed.
     Succeed(Lease),
     /// Write this lease to release it.
     Release(Lease),
@@ -95,7 +95,7 @@ impl Elector {
             Some(lease) if holds && !state.is_eligible => Decision::Release(self.released(lease)),
             Some(lease) if holds => Decision::Hold(self.claim(lease, state)),
             Some(lease) if !self.may_take(lease, expiry_ticks, state) => Decision::Wait,
-            // A holder that gives way may be parsing right now. It has not died of that.
+            // A holder that gives way may be parsing right now. It has not crashed.
             Some(lease) if lease.holder.is_some() && self.unchanged_ticks >= expiry_ticks => {
                 Decision::Succeed(self.claim(lease, state))
             }
@@ -175,9 +175,9 @@ mod tests {
 
     impl Shared {
         /// One tick of an elector. Returns whether it holds the lease afterwards.
-        fn tick(&mut self, candidate: &mut Elector, standing: ElectorState) -> bool {
+        fn tick(&mut self, candidate: &mut Elector, state: ElectorState) -> bool {
             let (lease, cas) = (self.lease.clone(), self.cas);
-            self.write(candidate.observe(lease.as_ref(), EXPIRY_TICKS, standing), cas)
+            self.write(candidate.observe(lease.as_ref(), EXPIRY_TICKS, state), cas)
         }
 
         fn write(&mut self, step: Decision, cas: u32) -> bool {
@@ -287,11 +287,11 @@ mod tests {
             has_served: true,
             ..of_another()
         };
-        let back = Lease {
+        let returned = Lease {
             holder: None,
             ..of_another()
         };
-        for lease in [gives_way, back] {
+        for lease in [gives_way, returned] {
             let taken = Elector::new(VmId(2)).observe(Some(&lease), EXPIRY_TICKS, IDLE);
             assert!(matches!(taken, Decision::Hold(_)), "{taken:?}");
         }

@@ -65,7 +65,7 @@ impl ExcludedObjects {
         self.named.iter().filter(|object| object.is_over_limit).count() + self.unnamed_over_limit
     }
 
-    /// Returns whether a watch would not tell of all of them. An object over a limit may fit when another one is deleted,
+    /// Returns whether a watch would not report all of them. An object over a limit may fit when another one is deleted,
     /// and an unnamed one may become valid.
     #[must_use]
     pub fn is_partial(&self) -> bool {

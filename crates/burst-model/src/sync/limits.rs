@@ -4,16 +4,16 @@
 use crate::kube::Object;
 use std::rc::Rc;
 
-/// The most bytes of one namespace in one list. Kubernetes supports 5,000 Services and 2,000 Deployments in a namespace;
-/// this is some 20,000 Services, or 8,000 Deployments with ten labels each.
+/// The largest size of a namespace in one list, in bytes. Kubernetes supports 5,000 Services and 2,000 Deployments in a
+/// namespace; this is some 20,000 Services, or 8,000 Deployments with ten labels each.
 /// <https://github.com/kubernetes/community/blob/master/sig-scalability/configs-and-limits/thresholds.md>
 pub const MAX_NAMESPACE_BYTES: usize = 16 << 20;
 
-/// The most bytes of one list.
+/// The largest size of one list, in bytes.
 pub const MAX_LIST_BYTES: usize = 64 << 20;
 
-/// The most bytes of all lists. While all lists are read again the objects are in memory twice, and a checkpoint takes as
-/// much again. Together that is less than the 1 GiB at which Envoy ends a VM.
+/// The largest size of all lists, in bytes. While all lists are read again the objects are in memory twice, and a
+/// checkpoint takes as much again. Together that is less than the 1 GiB at which Envoy ends a VM.
 pub const MAX_TOTAL_BYTES: usize = 128 << 20;
 
 /// The namespaces of a list are checked again when the list has grown by this much.
@@ -23,7 +23,7 @@ const RECHECK_GROWTH: usize = MAX_NAMESPACE_BYTES / 16;
 #[derive(Debug)]
 pub struct ByteAccount {
     bytes: usize,
-    /// The most bytes of one namespace.
+    /// The largest size of one namespace, in bytes.
     namespace_limit: usize,
     /// Up to this many bytes no namespace can exceed its limit, or not by much.
     next_check: usize,
@@ -179,22 +179,22 @@ mod tests {
         #[test]
         fn all_lists_fit_and_a_small_namespace_never_loses_objects_to_a_large_one(
             namespaces in proptest::collection::vec((1..60usize, 1_000..60_000usize), 1..12),
-            room in 100_000..4_000_000usize,
+            max_bytes in 100_000..4_000_000usize,
         ) {
-            let of = |(place, (count, size)): (usize, &(usize, usize))| {
-                let (namespace, size) = (format!("ns{place:02}"), *size);
+            let of = |(index, (count, size)): (usize, &(usize, usize))| {
+                let (namespace, size) = (format!("ns{index:02}"), *size);
                 (0..*count).map(move |n| policy(&namespace, n, size)).collect::<Vec<_>>()
             };
             let all: Vec<_> = namespaces.iter().enumerate().flat_map(of).collect();
             let mut objects = all.clone();
             let mut account = account(&objects);
-            let over = account.evict_over_limit(&mut objects, room);
+            let over = account.evict_over_limit(&mut objects, max_bytes);
             let (before, after) = (bytes_by_namespace(&all), bytes_by_namespace(&objects));
             prop_assert_eq!(objects.len() + over.len(), all.len());
             prop_assert_eq!(account.bytes(), after.values().sum::<usize>());
-            prop_assert!(account.bytes() <= room);
+            prop_assert!(account.bytes() <= max_bytes);
             for (namespace, bytes) in &before {
-                let is_small = *bytes <= room / (2 * before.len());
+                let is_small = *bytes <= max_bytes / (2 * before.len());
                 prop_assert!(!is_small || after.get(namespace) == Some(bytes), "{} of {:?}", namespace, before);
             }
         }

@@ -47,18 +47,18 @@ pub struct ApiRequest {
     pub watch_timeout: Duration,
 }
 
-/// What a list is doing.
+/// The state of a list.
 #[derive(Debug)]
 enum ReflectorState {
-    /// Nothing is under way until `due`.
+    /// No request is in flight until `due`.
     Waiting { since: Time, due: Time },
-    /// A LIST request is under way.
+    /// A LIST request is in flight.
     Listing(Listing),
-    /// A WATCH request is under way.
+    /// A WATCH request is in flight.
     Watching { started_at: Time },
 }
 
-/// What a response leads to.
+/// The result of a response.
 #[derive(Debug)]
 pub enum ReflectorEvent {
     /// Request the next page.
@@ -69,7 +69,7 @@ pub enum ReflectorEvent {
     Updated(WatchBatch),
     /// The list, or the watch, failed. It is tried again after a pause.
     Failed {
-        /// What failed.
+        /// The verb of the request that failed.
         verb: Verb,
         /// Why it failed.
         failure: Failure,
@@ -167,19 +167,19 @@ impl Reflector {
         self.is_behind
     }
 
-    /// Returns whether a LIST request is under way.
+    /// Returns whether a LIST request is in flight.
     #[must_use]
     pub fn is_listing(&self) -> bool {
         matches!(self.state, ReflectorState::Listing(_))
     }
 
-    /// Returns whether a WATCH request is under way.
+    /// Returns whether a WATCH request is in flight.
     #[must_use]
     pub fn is_watching(&self) -> bool {
         matches!(self.state, ReflectorState::Watching { .. })
     }
 
-    /// What the next request does.
+    /// The verb of the next request.
     #[must_use]
     pub fn next_verb(&self) -> Verb {
         if self.is_watched() { Verb::Watch } else { Verb::List }
@@ -201,13 +201,13 @@ impl Reflector {
         (self.requested_at, self.retry_at_once) = (now, false);
         let window = self.next_window();
         Some(match window {
-            Some((version, lasts)) => {
-                let path = self.source.watch_path(version, lasts.as_secs());
+            Some((version, timeout)) => {
+                let path = self.source.watch_path(version, timeout.as_secs());
                 self.state = ReflectorState::Watching { started_at: now };
                 ApiRequest {
                     verb: Verb::Watch,
                     path,
-                    watch_timeout: lasts,
+                    watch_timeout: timeout,
                 }
             }
             None => {
@@ -229,12 +229,12 @@ impl Reflector {
 
     fn next_window(&self) -> Option<(&str, Duration)> {
         let window = self.schedule.window.filter(|_| self.lists_before_watch == 0)?;
-        let lasts = match self.stagger {
+        let timeout = match self.stagger {
             _ if self.is_catching_up() => MIN_WINDOW,
             Some(chance) => staggered_window(window, chance),
             None => window,
         };
-        Some((self.resource_version()?, lasts))
+        Some((self.resource_version()?, timeout))
     }
 
     /// Returns whether the next watch only brings what happened until now.

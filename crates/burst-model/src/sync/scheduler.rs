@@ -131,10 +131,10 @@ fn is_sign_of_life(event: &ReflectorEvent) -> bool {
     }
 }
 
-/// How many more requests may be under way.
-fn free(max: usize, reflectors: &[&mut Reflector], is_under_way: fn(&Reflector) -> bool) -> usize {
-    let under_way = reflectors.iter().filter(|reflector| is_under_way(reflector)).count();
-    max.saturating_sub(under_way)
+/// How many more requests may be in flight.
+fn free(max: usize, reflectors: &[&mut Reflector], is_in_flight: fn(&Reflector) -> bool) -> usize {
+    let in_flight = reflectors.iter().filter(|reflector| is_in_flight(reflector)).count();
+    max.saturating_sub(in_flight)
 }
 
 /// While nothing works, has one list after the other probe the API server: the lists' own pauses are too long for that.

@@ -31,10 +31,10 @@ pub(super) enum IstioCluster<'a> {
 }
 
 impl<'a> IstioCluster<'a> {
-    /// Parses `direction|port|subset|host`. Names that are also an SNI (`AUTO_PASSTHROUGH`) have `_.` in index of `|`.
+    /// Parses `direction|port|subset|host`. Names that are also an SNI (`AUTO_PASSTHROUGH`) have `_.` in place of `|`.
     pub(super) fn parse(name: &'a str) -> Option<Self> {
-        let border = if name.contains('|') { "|" } else { "_." };
-        let mut parts = name.splitn(4, border);
+        let separator = if name.contains('|') { "|" } else { "_." };
+        let mut parts = name.splitn(4, separator);
         let (direction, port, _subset, host) = (parts.next()?, parts.next(), parts.next(), parts.next());
         match (direction, port.zip(host)) {
             ("outbound" | "inbound" | "inbound-vip", Some((_, host))) if !host.is_empty() => Some(Self::Service(host)),

@@ -1,16 +1,16 @@
-//! The table of names: what proxies call their clusters, and what each stands for.
+//! The names that proxies give to their clusters, and the Service of each.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A proxy's answers.
+/// The hints of a proxy.
 #[derive(Default)]
-struct Known {
+struct Hints {
     services: Vec<IstioService>,
     owner: Option<&'static str>,
 }
 
-impl Known {
+impl Hints {
     fn service(mut self, host: &str, name: &str, namespace: &str) -> Self {
         let [host, name, namespace] = [host, name, namespace].map(str::to_owned);
         self.services.push(IstioService { host, name, namespace });
@@ -18,7 +18,7 @@ impl Known {
     }
 }
 
-impl UpstreamHints for Known {
+impl UpstreamHints for Hints {
     fn service(&self, index: usize) -> Option<IstioService> {
         self.services.get(index).cloned()
     }
@@ -37,7 +37,7 @@ fn plain() -> Upstreams {
 }
 
 /// `namespace/name` of each candidate, a workload with its kind before it; or the reason.
-fn of(upstreams: &Upstreams, cluster: &str, known: &Known) -> Result<String, &'static str> {
+fn of(upstreams: &Upstreams, cluster: &str, known: &Hints) -> Result<String, &'static str> {
     let shown = |upstream: &UpstreamTarget| match upstream {
         UpstreamTarget::Service(name) => name.to_string(),
         UpstreamTarget::Workload { plural, name } => format!("{plural} {name}"),
@@ -48,7 +48,7 @@ fn of(upstreams: &Upstreams, cluster: &str, known: &Known) -> Result<String, &'s
 
 #[track_caller]
 fn by_name(cluster: &str, expected: Result<&str, &'static str>) {
-    let found = of(&plain(), cluster, &Known::default());
+    let found = of(&plain(), cluster, &Hints::default());
     assert_eq!(found, expected.map(str::to_owned), "{cluster}");
 }
 
@@ -83,7 +83,7 @@ fn a_service_of_the_clusterset_is_the_one_of_this_cluster() {
 #[test]
 fn the_cluster_domain_is_configuration() {
     let example = Upstreams::new(vec![], "example.org");
-    let of = |cluster| of(&example, cluster, &Known::default());
+    let of = |cluster| of(&example, cluster, &Hints::default());
     assert_eq!(of("outbound|80||web.shop.svc.example.org"), Ok("shop/web".into()));
     assert_eq!(of("outbound|80||web.shop.svc.cluster.local"), Err("other_domain"));
     by_name("outbound|80||web.shop.svc.example.org", Err("other_domain"));
@@ -91,7 +91,7 @@ fn the_cluster_domain_is_configuration() {
 
 #[test]
 fn with_metadata_the_domain_does_not_matter() {
-    let known = Known::default().service("web.shop.svc.example.org", "web", "shop");
+    let known = Hints::default().service("web.shop.svc.example.org", "web", "shop");
     let found = of(&plain(), "outbound|80||web.shop.svc.example.org", &known);
     assert_eq!(found, Ok("shop/web".into()));
 }
@@ -102,14 +102,14 @@ fn a_host_outside_the_cluster_is_external() {
     by_name("outbound|443||mysql", Err("external"));
     by_name("outbound|80||web.svc.cluster.local", Err("external"));
     by_name("outbound|80||a.web.shop.svc.cluster.local", Err("external"));
-    let entry = Known::default().service("api.example.org", "api.example.org", "shop");
+    let entry = Hints::default().service("api.example.org", "api.example.org", "shop");
     assert_eq!(of(&plain(), "outbound|443||api.example.org", &entry), Err("external"));
 }
 
 #[test]
 fn a_service_entry_for_a_services_host_is_that_service() {
     let host = "web.shop.svc.cluster.local";
-    let entry = Known::default().service(host, host, "mesh-config");
+    let entry = Hints::default().service(host, host, "mesh-config");
     assert_eq!(
         of(&plain(), &format!("outbound|80||{host}"), &entry),
         Ok("shop/web".into())
@@ -118,9 +118,9 @@ fn a_service_entry_for_a_services_host_is_that_service() {
 
 #[test]
 fn inbound_maps_to_the_services_of_the_port_and_then_the_workload() {
-    let two = Known {
+    let two = Hints {
         owner: Some("kubernetes://apis/apps/v1/namespaces/shop/deployments/web-v1"),
-        ..Known::default()
+        ..Hints::default()
             .service("web.shop.svc.cluster.local", "web", "shop")
             .service("web-all.shop.svc.cluster.local", "web-all", "shop")
     };
@@ -152,9 +152,9 @@ fn inbound_without_metadata_maps_to_the_workload_of_the_node() {
         ("gce://project/instance", Err("inbound")),
         ("", Err("inbound")),
     ] {
-        let known = Known {
+        let known = Hints {
             owner: Some(owner),
-            ..Known::default()
+            ..Hints::default()
         };
         assert_eq!(
             of(&plain(), "inbound|8080||", &known),
@@ -184,7 +184,7 @@ fn a_cluster_of_envoy_gateway_is_a_route_until_a_rule_says_more() {
     by_name(name, Err("route"));
     by_name("grpcroute/shop/web/rule/2", Err("route"));
     let rule = MappingRule::new("httproute/{namespace}/{service}/rule/*", None).unwrap();
-    let found = of(&Upstreams::new(vec![rule], "cluster.local"), name, &Known::default());
+    let found = of(&Upstreams::new(vec![rule], "cluster.local"), name, &Hints::default());
     assert_eq!(found, Ok("shop/web".into()));
 }
 
@@ -207,7 +207,7 @@ fn any_other_name_is_unmapped() {
 
 #[test]
 fn metadata_comes_before_the_name_and_rules_before_both() {
-    let known = Known::default().service("alias.example.org", "real", "shop");
+    let known = Hints::default().service("alias.example.org", "real", "shop");
     let cluster = "outbound|80||alias.other.svc.cluster.local";
     assert_eq!(of(&plain(), cluster, &known), Ok("shop/real".into()));
     let rule = MappingRule::new("outbound|80||alias*", ObjectName::parse("rules/first").ok()).unwrap();
@@ -217,14 +217,14 @@ fn metadata_comes_before_the_name_and_rules_before_both() {
 
 #[test]
 fn metadata_that_is_not_a_valid_name_is_ignored() {
-    let known = Known::default().service("h", "line\nbreak", "shop");
+    let known = Hints::default().service("h", "line\nbreak", "shop");
     assert_eq!(of(&plain(), "outbound|80||h", &known), Err("external"));
 }
 
 proptest! {
     #[test]
     fn arbitrary_names_and_hints_do_not_panic(cluster in ".{0,60}", host in ".{0,40}", name in ".{0,10}") {
-        let known = Known::default().service(&host, &name, &name);
+        let known = Hints::default().service(&host, &name, &name);
         for cluster in [cluster.as_str(), &format!("outbound|80||{host}"), &format!("inbound|{cluster}")] {
             let _ = plain().resolve(cluster.as_bytes(), &known);
         }

@@ -6,10 +6,10 @@ use proptest::sample::select;
 
 const KEYS: [&str; 2] = ["team", "tier"];
 /// The values that the generated selectors name.
-const NAMED: [&str; 9] = ["a", "b", "c", "1", "01", "2", "02", "3", "03"];
+const NAMED_VALUES: [&str; 9] = ["a", "b", "c", "1", "01", "2", "02", "3", "03"];
 /// Values that no generated selector names, with another spelling of each number. Together with [`NAMED`] they are
 /// enough to tell any two generated selectors apart.
-const OTHERS: [&str; 8] = ["0", "001", "002", "003", "4", "-1", "9999999999999999999", "other"];
+const OTHER_VALUES: [&str; 8] = ["0", "001", "002", "003", "4", "-1", "9999999999999999999", "other"];
 
 fn query(text: &str) -> Selector {
     text.parse().unwrap()
@@ -57,7 +57,7 @@ fn a_query_is_within_a_selector_that_selects_all_it_selects() {
 }
 
 fn requirement(numbers: bool) -> impl Strategy<Value = String> {
-    let values = || vec(select(&NAMED[..]), 1..4).prop_map(|values| values.join(","));
+    let values = || vec(select(&NAMED_VALUES[..]), 1..4).prop_map(|values| values.join(","));
     let kinds = if numbers { 6 } else { 4 };
     (select(&KEYS[..]), 0..kinds, values(), 0..4).prop_map(|(key, kind, values, number)| match kind {
         0 => format!("{key} in ({values})"),
@@ -75,7 +75,7 @@ fn selector(numbers: bool) -> impl Strategy<Value = Selector> {
 
 /// All combinations of labels that the generated selectors can tell apart.
 fn universe() -> impl Iterator<Item = [Option<&'static str>; 2]> {
-    let any = || NAMED.into_iter().chain(OTHERS).map(Some).chain([None]);
+    let any = || NAMED_VALUES.into_iter().chain(OTHER_VALUES).map(Some).chain([None]);
     any().flat_map(move |team| any().map(move |tier| [team, tier]))
 }
 
@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn a_value_set_has_the_values_that_all_requirements_match(
-        (selector, _) in pair(), team in option::of(select([&NAMED[..], &OTHERS[..]].concat()))
+        (selector, _) in pair(), team in option::of(select([&NAMED_VALUES[..], &OTHER_VALUES[..]].concat()))
     ) {
         let own: Vec<_> = selector.requirements().iter().filter(|one| &*one.key == "team").collect();
         let labels = LabelConstraints::from_query(&selector);

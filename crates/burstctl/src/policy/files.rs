@@ -91,7 +91,7 @@ impl PolicyFiles {
     }
 
     fn reject(&mut self, object: &Object, field: &str, reason: &str) {
-        let at = object.tree.place(field).start;
+        let at = object.tree.value_span(field).start;
         let title = match object.kind() {
             KIND => format!("{}: ", object.title()),
             _ => String::new(),

@@ -71,10 +71,10 @@ pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview,
     } = explain(config.content.sources.iter().zip(lists), config.content.target);
     let service_preview = services.into_iter().map(|explained| ServicePreview {
         value: cache
-            .header_of_service(config, &explained.of)
+            .header_of_service(config, &explained.name)
             .map(|value| value.to_string())
             .map_err(|absence| explained.no_load.map_or(NoHeader::Filter(absence), NoHeader::NoLoad)),
-        of: explained.of,
+        of: explained.name,
         remarks: explained.findings,
     });
     Ok(Preview {

@@ -60,7 +60,7 @@ fn strip(object: &Object, scaling: Option<&HorizontalPodAutoscaler>) -> (Node, O
     }
     let stripped = StrippedReplicas {
         source: object.source,
-        line: object.tree.place("spec.replicas").start.line,
+        line: object.tree.value_span("spec.replicas").start.line,
         target: format!("{} {}", object.kind(), object.title()),
         hpa: format!(
             "{}/{}",

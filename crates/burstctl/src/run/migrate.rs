@@ -83,6 +83,6 @@ pub(super) fn migration_note(input: &Input, object: &Object, note: &Note) -> Str
 }
 
 fn place(input: &Input, object: &Object, field: &str) -> String {
-    let start = object.tree.place(field).start;
+    let start = object.tree.value_span(field).start;
     format!("{}:{}:{}", input.name(object.source), start.line, start.column)
 }

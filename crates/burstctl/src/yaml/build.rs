@@ -347,7 +347,7 @@ mod tests {
         let text = "spec:\n  metrics:\n  - type: Pods\n    type: Resource\n  labels: {a.b/c: 1}\n";
         let tree = documents(text).remove(0).content.unwrap();
         let at = |path| {
-            let start = tree.place(path).start;
+            let start = tree.value_span(path).start;
             (start.line, start.column)
         };
         assert_eq!(at("spec.metrics[0].type"), (4, 11));
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(at("spec.labels.a.b/c"), (5, 19));
         assert_eq!(at("spec.maxReplicas"), (1, 1));
         assert_eq!(at("metadata.name"), (1, 1));
-        assert_eq!(tree.place_of_key("spec.metrics[0].type").start.column, 5);
+        assert_eq!(tree.key_span("spec.metrics[0].type").start.column, 5);
     }
 
     #[test]

@@ -176,7 +176,7 @@ mod tests {
         let number = first.field("a").unwrap().field("q\"x").unwrap();
         assert_eq!(number.value, NodeValue::Number("1e3".to_owned()));
         assert_eq!(number.span().start, Mark { line: 1, column: 16 });
-        assert_eq!(first.place_of_key("a.q\"x").start, Mark { line: 1, column: 8 });
+        assert_eq!(first.key_span("a.q\"x").start, Mark { line: 1, column: 8 });
         let second = documents[1].content.as_ref().unwrap();
         assert_eq!((documents[1].number, second.text("b")), (2, Some("😀")));
     }

@@ -50,8 +50,8 @@ fn rules(rules: Option<&HPAScalingRules>, at: &str) -> Result<Rules, ReadError> 
 
 fn select(written: Option<&str>, at: &str) -> Result<SelectPolicy, ReadError> {
     let field = format!("{at}.selectPolicy");
-    let word = written.ok_or_else(|| ReadError::missing(field.as_str()))?;
-    word.parse().map_err(ReadError::unknown_value(field))
+    let text = written.ok_or_else(|| ReadError::missing(field.as_str()))?;
+    text.parse().map_err(ReadError::unknown_value(field))
 }
 
 fn policy(policy: &HPAScalingPolicy, at: &str) -> Result<Policy, ReadError> {

@@ -155,8 +155,11 @@ mod tests {
                 since: Time::from_secs(90)
             })
         );
-        assert_eq!(pod.requests.of("cpu", Some("proxy"), "web-1"), Ok(1000));
-        assert_eq!(pod.requests.of("cpu", None, "web-1"), Ok(1255));
-        assert_eq!(pod.requests.of("memory", None, "web-1"), Ok(1024 * 1024 * 1024 * 1000));
+        assert_eq!(pod.requests.amount("cpu", Some("proxy"), "web-1"), Ok(1000));
+        assert_eq!(pod.requests.amount("cpu", None, "web-1"), Ok(1255));
+        assert_eq!(
+            pod.requests.amount("memory", None, "web-1"),
+            Ok(1024 * 1024 * 1024 * 1000)
+        );
     }
 }

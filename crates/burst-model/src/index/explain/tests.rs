@@ -3,7 +3,7 @@ use super::*;
 
 const EIGHTY: Percent = Percent::new(80).unwrap();
 
-/// What is explained of a small cluster: a line for each thing.
+/// The explanation of a small cluster, with a line for each finding.
 fn explained(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
     let lists = lists(hpas, services, deployments);
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
@@ -13,15 +13,17 @@ fn explained(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>)
     } = explain(lists, EIGHTY);
     let of_service = services.iter().flat_map(
         |ServiceExplanation {
-             of,
+             name,
              no_load,
              findings: remarks,
          }| {
-            let no_load = no_load.iter().map(move |why| format!("{of}: {}: {why}", why.as_str()));
+            let no_load = no_load
+                .iter()
+                .map(move |why| format!("{name}: {}: {why}", why.as_str()));
             no_load.chain(
                 remarks
                     .iter()
-                    .map(move |remark| format!("{of}: {}: {remark}", remark.as_str())),
+                    .map(move |finding| format!("{name}: {}: {finding}", finding.as_str())),
             )
         },
     );

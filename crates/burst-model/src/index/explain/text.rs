@@ -133,15 +133,15 @@ impl fmt::Display for UnmatchedHpa {
 
 impl fmt::Display for WorkloadRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, self.of)
+        write!(f, "{} {}", self.kind, self.name)
     }
 }
 
 /// `a, b and c`
-fn joined_with_and(things: &[impl fmt::Display]) -> String {
-    let words: Vec<_> = things.iter().map(ToString::to_string).collect();
-    match words.split_last() {
+fn joined_with_and(items: &[impl fmt::Display]) -> String {
+    let texts: Vec<_> = items.iter().map(ToString::to_string).collect();
+    match texts.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => words.concat(),
+        _ => texts.concat(),
     }
 }

@@ -23,7 +23,7 @@ fn object() -> impl Strategy<Value = (usize, Rc<Object>)> {
 /// Puts an object into a list, or takes it out.
 fn change(objects: &mut Vec<Rc<Object>>, object: Rc<Object>, stays: bool) -> Delta {
     let found = objects.iter().position(|kept| kept.name() == object.name());
-    let before = found.map(|place| objects.remove(place));
+    let before = found.map(|index| objects.remove(index));
     let after = stays.then_some(object);
     objects.extend(after.clone());
     objects.sort_by(|a, b| a.name().cmp(b.name()));

@@ -37,17 +37,17 @@ fn max_large() -> usize {
 }
 
 /// A cluster with one HPA and many large Services in each namespace, served page by page.
-struct CrowdedCluster {
+struct LargeCluster {
     namespaces: Vec<&'static str>,
-    each: usize,
+    services_per_namespace: usize,
     pages: BTreeMap<String, usize>,
 }
 
-impl CrowdedCluster {
-    fn new(namespaces: &[&'static str], each: usize) -> Self {
+impl LargeCluster {
+    fn new(namespaces: &[&'static str], services_per_namespace: usize) -> Self {
         Self {
             namespaces: namespaces.to_vec(),
-            each,
+            services_per_namespace,
             pages: BTreeMap::new(),
         }
     }
@@ -57,12 +57,17 @@ impl CrowdedCluster {
         if source.kind != ObjectKind::Services {
             return Ok(page);
         }
-        let count = self.namespaces.len() * self.each;
+        let count = self.namespaces.len() * self.services_per_namespace;
         let begun = self.pages.entry(source.to_string()).or_default();
         let numbers = *begun * PAGE..count.min((*begun + 1) * PAGE);
         page.continue_token = (numbers.end < count).then(|| numbers.end.to_string());
         *begun = if page.continue_token.is_some() { *begun + 1 } else { 0 };
-        let object = |n: usize| large(self.namespaces[n / self.each], n % self.each);
+        let object = |n: usize| {
+            large(
+                self.namespaces[n / self.services_per_namespace],
+                n % self.services_per_namespace,
+            )
+        };
         // The Service that the tests look up comes last.
         let web = page.objects.pop().filter(|_| page.continue_token.is_none());
         page.objects = numbers.map(object).chain(web).collect();
@@ -93,9 +98,9 @@ fn over(round: &Round) -> Option<u64> {
 
 #[test]
 fn a_namespace_ten_times_over_its_limit_excludes_no_object_of_another_one() {
-    let mut crowded = CrowdedCluster::new(&["evil"], 10 * max_large());
+    let mut large_cluster = LargeCluster::new(&["evil"], 10 * max_large());
     let mut leader = Leader::new(config(""), Handover::default(), T0);
-    let first = round(&mut leader, T0, |source| crowded.page(source));
+    let first = round(&mut leader, T0, |source| large_cluster.page(source));
     assert!(is_served(&first));
     assert!(
         bytes(&leader) <= MAX_NAMESPACE_BYTES + 2_000,
@@ -111,11 +116,11 @@ fn a_namespace_ten_times_over_its_limit_excludes_no_object_of_another_one() {
             max_large()
         )
     );
-    let second = round(&mut leader, later(15), |source| crowded.page(source));
+    let second = round(&mut leader, later(15), |source| large_cluster.page(source));
     assert!(second.messages.is_empty(), "it is reported once: {:?}", second.messages);
 
-    crowded.each = max_large();
-    let recovered = round(&mut leader, later(30), |source| crowded.page(source));
+    large_cluster.services_per_namespace = max_large();
+    let recovered = round(&mut leader, later(30), |source| large_cluster.page(source));
     assert_eq!(
         (over(&recovered), recovered.messages.len()),
         (Some(0), 0),
@@ -132,9 +137,9 @@ fn namespaces_ten_times_over_the_limit_of_a_list_exclude_no_object_of_a_small_on
     let names: Vec<String> = (0..40).map(|n| format!("evil-{n:02}")).collect();
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
     assert!(names.len() * MAX_NAMESPACE_BYTES >= 10 * MAX_LIST_BYTES);
-    let mut crowded = CrowdedCluster::new(&names, max_large());
+    let mut large_cluster = LargeCluster::new(&names, max_large());
     let mut leader = Leader::new(config(""), Handover::default(), T0);
-    let first = round(&mut leader, T0, |source| crowded.page(source));
+    let first = round(&mut leader, T0, |source| large_cluster.page(source));
     assert!(is_served(&first));
     assert!(bytes(&leader) <= MAX_LIST_BYTES + 2_000, "{} bytes", bytes(&leader));
     let mut kept: BTreeMap<String, usize> = BTreeMap::new();
@@ -147,10 +152,10 @@ fn namespaces_ten_times_over_the_limit_of_a_list_exclude_no_object_of_a_small_on
 
 #[test]
 fn a_watch_obeys_the_same_limits_and_excluded_objects_return_when_they_fit() {
-    let mut crowded = CrowdedCluster::new(&[], 0);
+    let mut large_cluster = LargeCluster::new(&[], 0);
     let mut leader = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
     assert!(is_served(
-        &round_of(&mut leader, T0, |source, verb| crowded.answer(source, verb))
+        &round_of(&mut leader, T0, |source, verb| large_cluster.answer(source, verb))
     ));
 
     let mut sent = 0;
@@ -158,7 +163,7 @@ fn a_watch_obeys_the_same_limits_and_excluded_objects_return_when_they_fit() {
     for second in 1..=30 {
         let round = round_of(&mut leader, later(second), |source, verb| {
             if source.kind != ObjectKind::Services || verb == Verb::List {
-                return crowded.answer(source, verb);
+                return large_cluster.answer(source, verb);
             }
             let objects = (sent..(sent + PAGE).min(10 * max_large())).map(|n| Change::Apply(large("evil", n)));
             sent += PAGE;
@@ -187,7 +192,7 @@ fn a_watch_obeys_the_same_limits_and_excluded_objects_return_when_they_fit() {
     for second in 31..700 {
         let round = round_of(&mut leader, later(second), |source, verb| {
             if source.kind != ObjectKind::Services {
-                return crowded.answer(source, verb);
+                return large_cluster.answer(source, verb);
             }
             if verb == Verb::Watch {
                 let deletions = if deleted { Vec::new() } else { deletions.clone() };
@@ -214,11 +219,11 @@ fn a_watch_obeys_the_same_limits_and_excluded_objects_return_when_they_fit() {
 
 #[test]
 fn a_successor_lists_again_if_objects_were_excluded_over_a_limit() {
-    let mut crowded = CrowdedCluster::new(&["evil"], 2 * max_large());
+    let mut large_cluster = LargeCluster::new(&["evil"], 2 * max_large());
     let mut first = Leader::new(parse(r#"{"cluster":"k"}"#), Handover::default(), T0);
-    let mut left = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
+    let mut left = round_of(&mut first, T0, |source, verb| large_cluster.answer(source, verb));
     while first.is_busy() {
-        let more = round_of(&mut first, T0, |source, verb| crowded.answer(source, verb));
+        let more = round_of(&mut first, T0, |source, verb| large_cluster.answer(source, verb));
         left.published.extend(more.published);
         left.confirmed.extend(more.confirmed);
         left.checkpoint = more.checkpoint.or(left.checkpoint);
@@ -237,8 +242,8 @@ fn a_successor_lists_again_if_objects_were_excluded_over_a_limit() {
         ..Handover::default()
     };
     let mut next = Leader::new(parse(r#"{"cluster":"k"}"#), handover, later(20));
-    let mut crowded = CrowdedCluster::new(&["evil"], max_large());
-    let taken_over = round_of(&mut next, later(20), |source, verb| crowded.answer(source, verb));
+    let mut large_cluster = LargeCluster::new(&["evil"], max_large());
+    let taken_over = round_of(&mut next, later(20), |source, verb| large_cluster.answer(source, verb));
     assert_eq!(over(&taken_over), Some(0));
     assert_eq!(
         taken_over.totals.map(|totals| totals.objects),

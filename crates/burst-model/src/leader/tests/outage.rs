@@ -1,4 +1,5 @@
-//! After an outage the snapshot is either stale or complete, in whatever order the lists recover. It is complete soon.
+//! After an outage the snapshot is either stale or complete, for any order in which the lists recover. It is complete
+//! soon.
 
 use super::*;
 use proptest::prelude::*;
@@ -86,15 +87,15 @@ fn conversion() -> Failure {
 }
 
 fn applications(source: &Source, version: u64) -> Result<ListPage, Failure> {
-    let item = |name: &str, of: &str| {
+    let item = |name: &str, kind: &str| {
         let meta = format!(r#""metadata":{{"name":"{name}","namespace":"shop"}}"#);
         match source.resource.plural.as_str() {
             "horizontalpodautoscalers" => format!(
-                r#"{{{meta},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"{of}","name":"{name}"}},
+                r#"{{{meta},"spec":{{"scaleTargetRef":{{"apiVersion":"apps/v1","kind":"{kind}","name":"{name}"}},
                     "maxReplicas":5}},"status":{{"currentReplicas":1}}}}"#
             ),
             "services" => format!(r#"{{{meta},"spec":{{"selector":{{"app":"{name}"}}}}}}"#),
-            _ if source.resource.kind != of => String::new(),
+            _ if source.resource.kind != kind => String::new(),
             _ => format!(r#"{{{meta},"spec":{{"template":{{"metadata":{{"labels":{{"app":"{name}"}}}}}}}}}}"#),
         }
     };
@@ -178,7 +179,7 @@ impl Proxy {
         let is_fresh = later(second).since(oldest) <= self.config.max_staleness;
         let snapshot = Snapshot::open(self.snapshot.clone()).ok().filter(|_| is_fresh)?;
         let rows = snapshot.section(SERVICES).into_iter().flat_map(Section::rows);
-        Some(rows.map(|row| row.of.to_owned()).collect())
+        Some(rows.map(|row| row.name.to_owned()).collect())
     }
 }
 

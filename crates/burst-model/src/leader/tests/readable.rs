@@ -16,7 +16,7 @@ fn refusing(resource: &'static str, current: u32) -> impl Fn(&Source) -> Result<
 
 fn names(snapshot: &Snapshot, section: &str) -> Vec<String> {
     let rows = snapshot.section(section).into_iter().flat_map(Section::rows);
-    rows.map(|row| row.of.to_owned()).collect()
+    rows.map(|row| row.name.to_owned()).collect()
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub fn answer(
     Some(match path::parse(rest) {
         Err(InvalidPath::TooLong) => text(414, "the path is too long\n"),
         Err(InvalidPath::NotText) => text(400, "the path is not UTF-8 after percent-decoding\n"),
-        Err(InvalidPath::Shape) => not_found(config, endpoints),
+        Err(InvalidPath::Malformed) => not_found(config, endpoints),
         Ok(target) if !kinds(config).any(|kind| kind == target.kind()) => not_found(config, endpoints),
         Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
@@ -160,9 +160,9 @@ pub fn busy(bulk: &LocalReply) -> LocalReply {
 fn find(cache: &mut ServingCache, target: &BurstPath<'_>, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
     match target {
         BurstPath::Bulk { kind } => cache.bulk_body(kind).map(|bulk| bulk_reply(&bulk, if_none_match)),
-        BurstPath::Single { kind, of } => {
+        BurstPath::Single { kind, name } => {
             let section = cache.snapshot().and_then(|snapshot| snapshot.section(kind));
-            let entry = section.and_then(|section| section.find(of));
+            let entry = section.and_then(|section| section.find(name));
             entry.map(|entry| text(200, header::value(&entry)))
         }
     }
@@ -172,7 +172,7 @@ fn find(cache: &mut ServingCache, target: &BurstPath<'_>, if_none_match: Option<
 fn unreadable(config: &Config, cache: &ServingCache, target: &BurstPath<'_>) -> Option<LocalReply> {
     let namespace = match target {
         BurstPath::Bulk { .. } => None,
-        BurstPath::Single { of, .. } => of.split_once('/').map(|(namespace, _)| namespace),
+        BurstPath::Single { name, .. } => name.split_once('/').map(|(namespace, _)| namespace),
     };
     let list = cache.unread_list(config, target.kind(), namespace)?;
     Some(service_unavailable(

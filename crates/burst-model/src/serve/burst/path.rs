@@ -12,7 +12,7 @@ pub(super) enum BurstPath<'a> {
     /// All rows of a kind.
     Bulk { kind: Cow<'a, str> },
     /// One row, by `namespace/name`.
-    Single { kind: Cow<'a, str>, of: String },
+    Single { kind: Cow<'a, str>, name: String },
 }
 
 /// Why a path has no target.
@@ -20,7 +20,7 @@ pub(super) enum BurstPath<'a> {
 pub(super) enum InvalidPath {
     TooLong,
     NotText,
-    Shape,
+    Malformed,
 }
 
 impl BurstPath<'_> {
@@ -37,7 +37,7 @@ pub(super) fn parse(path: &[u8]) -> Result<BurstPath<'_>, InvalidPath> {
         return Err(InvalidPath::TooLong);
     }
     let path = path.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default();
-    let path = path.strip_prefix(b"/").ok_or(InvalidPath::Shape)?;
+    let path = path.strip_prefix(b"/").ok_or(InvalidPath::Malformed)?;
     let path = path.strip_suffix(b"/").unwrap_or(path);
     // Segments are split before they are decoded, so that an encoded slash does not separate them.
     let segments: Result<Vec<_>, _> = path.split(|b| *b == b'/').map(decode).collect();
@@ -47,11 +47,11 @@ pub(super) fn parse(path: &[u8]) -> Result<BurstPath<'_>, InvalidPath> {
         }),
         [kind, namespace, name] if ![&*kind, namespace, name].iter().any(|segment| segment.is_empty()) => {
             Ok(BurstPath::Single {
-                of: format!("{namespace}/{name}"),
+                name: format!("{namespace}/{name}"),
                 kind: std::mem::take(kind),
             })
         }
-        _ => Err(InvalidPath::Shape),
+        _ => Err(InvalidPath::Malformed),
     }
 }
 
@@ -67,10 +67,10 @@ mod tests {
     #[test]
     fn paths_have_one_segment_or_three() {
         let bulk = |kind: &'static str| Ok(BurstPath::Bulk { kind: kind.into() });
-        let single = |of: &str| {
+        let single = |name: &str| {
             Ok(BurstPath::Single {
                 kind: "services".into(),
-                of: of.into(),
+                name: name.into(),
             })
         };
         for (path, target) in [
@@ -83,14 +83,14 @@ mod tests {
             ("/services/shop/web/", single("shop/web")),
             ("/services/sh%6Fp/web?x", single("shop/web")),
             ("/services/shop/a%2Fb", single("shop/a/b")),
-            ("", Err(InvalidPath::Shape)),
-            ("/", Err(InvalidPath::Shape)),
-            ("//", Err(InvalidPath::Shape)),
-            ("//services", Err(InvalidPath::Shape)),
-            ("/services//", Err(InvalidPath::Shape)),
-            ("/services/shop", Err(InvalidPath::Shape)),
-            ("/services//web", Err(InvalidPath::Shape)),
-            ("/services/shop/web/x", Err(InvalidPath::Shape)),
+            ("", Err(InvalidPath::Malformed)),
+            ("/", Err(InvalidPath::Malformed)),
+            ("//", Err(InvalidPath::Malformed)),
+            ("//services", Err(InvalidPath::Malformed)),
+            ("/services//", Err(InvalidPath::Malformed)),
+            ("/services/shop", Err(InvalidPath::Malformed)),
+            ("/services//web", Err(InvalidPath::Malformed)),
+            ("/services/shop/web/x", Err(InvalidPath::Malformed)),
             ("/services/%ff", Err(InvalidPath::NotText)),
         ] {
             assert_eq!(parse(path.as_bytes()), target, "{path}");

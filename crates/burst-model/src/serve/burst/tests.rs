@@ -17,14 +17,14 @@ fn get<'a>(path: &'a str) -> BurstRequest<'a> {
     }
 }
 
-fn ask(config: &Config, cache: &mut ServingCache, request: BurstRequest<'_>) -> Option<LocalReply> {
+fn reply(config: &Config, cache: &mut ServingCache, request: BurstRequest<'_>) -> Option<LocalReply> {
     answer(config, config.endpoints.as_ref().unwrap(), cache, request)
 }
 
 /// The answer of a fresh cache with the default configuration: status and body.
 fn plain(request: BurstRequest<'_>) -> (u16, String) {
     let config = config("");
-    let answer = ask(&config, &mut serving_cache(&config), request).unwrap();
+    let answer = reply(&config, &mut serving_cache(&config), request).unwrap();
     (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
 }
 
@@ -43,7 +43,7 @@ fn bulk_and_single_replies_have_their_type_and_body() {
     let config = config("");
     let mut cache = serving_cache(&config);
     for path in ["/burstmetrics/services", "/burstmetrics/services/"] {
-        let bulk = ask(&config, &mut cache, get(path)).unwrap();
+        let bulk = reply(&config, &mut cache, get(path)).unwrap();
         assert_eq!(
             (bulk.status, header(&bulk, "content-type")),
             (200, Some("application/json; charset=utf-8"))
@@ -54,7 +54,7 @@ fn bulk_and_single_replies_have_their_type_and_body() {
             "{path}"
         );
     }
-    let single = ask(&config, &mut cache, get("/burstmetrics/services/shop/web")).unwrap();
+    let single = reply(&config, &mut cache, get("/burstmetrics/services/shop/web")).unwrap();
     assert_eq!(
         (single.status, header(&single, "content-type")),
         (200, Some("text/plain; charset=utf-8"))
@@ -108,7 +108,7 @@ fn a_row_that_may_be_in_an_unread_list_is_a_503() {
         ("/burstmetrics/deployments/shop/other", 204),
         ("/burstmetrics/hpas", 204),
     ] {
-        let answer = ask(&config, &mut cache, get(path)).unwrap();
+        let answer = reply(&config, &mut cache, get(path)).unwrap();
         assert_eq!(answer.status, status, "{path}");
         if status == 503 {
             let message = b"not readable: the Kubernetes API does not list statefulsets.apps\n";
@@ -119,7 +119,7 @@ fn a_row_that_may_be_in_an_unread_list_is_a_503() {
 }
 
 #[test]
-fn methods_other_than_get_and_head_are_told_what_is_allowed() {
+fn methods_other_than_get_and_head_get_the_allowed_ones() {
     let config = config("");
     for (method, status) in [
         ("GET", 200),
@@ -133,7 +133,7 @@ fn methods_other_than_get_and_head_are_told_what_is_allowed() {
             method: method.as_bytes(),
             ..get("/burstmetrics/services")
         };
-        let answer = ask(&config, &mut serving_cache(&config), request).unwrap();
+        let answer = reply(&config, &mut serving_cache(&config), request).unwrap();
         assert_eq!(answer.status, status, "{method}");
         assert_eq!(header(&answer, "allow"), (status == 405).then_some("GET, HEAD"));
     }
@@ -144,7 +144,7 @@ fn other_paths_and_other_hosts_continue_to_the_upstream() {
     let config = config(r#","endpoints":{"prefix":"/load/","hosts":["burst.internal"]}"#);
     let mut cache = serving_cache(&config);
     let mut status = |path, host: &str| {
-        ask(
+        reply(
             &config,
             &mut cache,
             BurstRequest {
@@ -171,7 +171,7 @@ fn an_entity_tag_saves_the_body_until_the_content_changes() {
             if_none_match: Some(tags.as_bytes()),
             ..get("/burstmetrics/services")
         };
-        ask(&config, cache, request).unwrap()
+        reply(&config, cache, request).unwrap()
     };
     let etag = header(&with(&mut cache, ""), "etag").unwrap().to_owned();
     for tags in [etag.clone(), format!("W/{etag}"), format!("\"x\", {etag}"), "*".into()] {
@@ -194,7 +194,7 @@ fn every_reply_about_the_cluster_says_when_it_was_read() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let confirmed = |answer: &LocalReply| header(answer, confirmation::CONFIRMED_HEADER).map(str::to_owned);
-    let bulk = ask(&config, &mut cache, get("/burstmetrics/services")).unwrap();
+    let bulk = reply(&config, &mut cache, get("/burstmetrics/services")).unwrap();
     let unchanged = BurstRequest {
         if_none_match: header(&bulk, "etag").map(str::as_bytes),
         ..get("/burstmetrics/services")
@@ -206,12 +206,12 @@ fn every_reply_about_the_cluster_says_when_it_was_read() {
         (get("/burstmetrics/services/shop/web"), 200),
         (get("/burstmetrics/hpas"), 204),
     ] {
-        let answer = ask(&config, &mut cache, request).unwrap();
+        let answer = reply(&config, &mut cache, request).unwrap();
         assert_eq!((answer.status, confirmed(&answer)), (status, read.clone()));
     }
-    let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
+    let unsynced = reply(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
     assert_eq!(confirmed(&unsynced).as_deref(), Some("never"));
-    let elsewhere = ask(&config, &mut cache, get("/burstmetrics/pods")).unwrap();
+    let elsewhere = reply(&config, &mut cache, get("/burstmetrics/pods")).unwrap();
     assert_eq!(confirmed(&elsewhere), None);
 }
 
@@ -219,14 +219,14 @@ fn every_reply_about_the_cluster_says_when_it_was_read() {
 fn a_bulk_body_is_rendered_once_per_snapshot() {
     let config = config("");
     let mut cache = serving_cache(&config);
-    let mut body = || ask(&config, &mut cache, get("/burstmetrics/services")).unwrap().body;
+    let mut body = || reply(&config, &mut cache, get("/burstmetrics/services")).unwrap().body;
     assert!(Rc::ptr_eq(&body(), &body()));
 }
 
 #[test]
 fn never_synced_and_too_stale_are_told_apart() {
     let config = config("");
-    let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
+    let unsynced = reply(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
     assert_eq!((unsynced.status, header(&unsynced, "retry-after")), (503, Some("5")));
     assert!(unsynced.body.starts_with(b"not synced yet"));
     let mut old = serving_cache(&config);
@@ -235,7 +235,7 @@ fn never_synced_and_too_stale_are_told_apart() {
         now: T0.after(Duration::from_secs(76)),
         ..get("/burstmetrics/services/shop/web")
     };
-    let stale = ask(&config, &mut old, request).unwrap();
+    let stale = reply(&config, &mut old, request).unwrap();
     assert_eq!(
         (stale.status, header(&stale, confirmation::CONFIRMED_HEADER)),
         (503, Some("at=1700000000000, age=76000"))
@@ -250,26 +250,26 @@ fn never_synced_and_too_stale_are_told_apart() {
 fn a_spoke_serves_only_services_and_says_so() {
     let config = config(r#","source":"hub""#);
     let mut cache = serving_cache(&config);
-    let mut ask = |path: &str| {
-        let answer = ask(&config, &mut cache, get(path)).unwrap();
+    let mut reply = |path: &str| {
+        let answer = reply(&config, &mut cache, get(path)).unwrap();
         (answer.status, String::from_utf8(answer.body.to_vec()).unwrap())
     };
-    assert_eq!(ask("/burstmetrics/services/shop/web"), (200, VALUE.into()));
+    assert_eq!(reply("/burstmetrics/services/shop/web"), (200, VALUE.into()));
     for kind in ["hpas", "deployments", "statefulsets", "pods"] {
         let message = "ask for /burstmetrics/KIND or /burstmetrics/KIND/NAMESPACE/NAME, \
              where KIND is services: this proxy reads a hub, which serves nothing else\n";
-        assert_eq!(ask(&format!("/burstmetrics/{kind}")), (404, message.into()));
+        assert_eq!(reply(&format!("/burstmetrics/{kind}")), (404, message.into()));
     }
 }
 
 #[test]
 fn a_stale_reply_of_a_spoke_names_the_hub() {
     let config = config(r#","source":"hub""#);
-    let unsynced = ask(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
+    let unsynced = reply(&config, &mut ServingCache::default(), get("/burstmetrics/services")).unwrap();
     assert_eq!(*unsynced.body, *b"not synced yet: the hub was never read in full\n");
     let mut old = serving_cache(&config);
     old.refresh(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(75)));
-    let stale = ask(&config, &mut old, get("/burstmetrics/services")).unwrap();
+    let stale = reply(&config, &mut old, get("/burstmetrics/services")).unwrap();
     assert_eq!(
         *stale.body,
         *b"too stale: the Kubernetes API was last read by the hub 75 s ago, and 60 s are allowed\n"
@@ -287,6 +287,6 @@ proptest! {
         let mut cache = serving_cache(&config);
         let path = [b"/burstmetrics/", &path[..]].concat();
         let request = BurstRequest { method: b"GET", path: &path, host: &host, if_none_match: Some(&tags), now: T0 };
-        prop_assert!(ask(&config, &mut cache, request).is_some());
+        prop_assert!(reply(&config, &mut cache, request).is_some());
     }
 }

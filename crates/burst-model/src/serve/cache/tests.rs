@@ -21,7 +21,7 @@ pub(crate) fn table(current: u32) -> Table {
         max: 5,
     };
     let row = Row {
-        of: name("shop/web"),
+        name: name("shop/web"),
         label: name("shop/web-1"),
         load,
         labels: Box::default(),

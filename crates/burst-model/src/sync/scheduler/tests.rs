@@ -92,18 +92,18 @@ fn a_limited_number_of_lists_is_read_at_once() {
         is_between_rounds(&lists.reflectors) && !is_idle(&lists.reflectors, T0),
         "a round is about to begin"
     );
-    let mut under_way = lists.due_requests(T0);
-    assert_eq!(under_way.len(), MAX_CONCURRENT_LISTS);
+    let mut in_flight = lists.due_requests(T0);
+    assert_eq!(in_flight.len(), MAX_CONCURRENT_LISTS);
     assert!(lists.due_requests(T0).is_empty());
-    let mut sent = under_way.len();
-    while let Some(request) = under_way.pop() {
+    let mut sent = in_flight.len();
+    while let Some(request) = in_flight.pop() {
         assert!(matches!(
             lists.respond(request.source, empty_page(), T0, 0),
             Some(ReflectorEvent::Relisted(_))
         ));
         let next = lists.due_requests(T0);
         sent += next.len();
-        under_way.extend(next);
+        in_flight.extend(next);
     }
     assert_eq!(sent, 20);
     assert!(is_between_rounds(&lists.reflectors) && is_idle(&lists.reflectors, T0));
@@ -159,14 +159,14 @@ fn in_an_outage_one_list_after_the_other_probes_the_server() {
 #[test]
 fn a_callout_that_waits_for_its_timeout_counts_as_a_probe() {
     let mut lists = outage(4);
-    let (mut under_way, mut sent_at) = (Vec::new(), Vec::new());
+    let (mut in_flight, mut sent_at) = (Vec::new(), Vec::new());
     for second in 0..120 {
         for request in lists.due_requests(later(second)) {
-            under_way.push((second + 5, request.source));
+            in_flight.push((second + 5, request.source));
             sent_at.push(second);
         }
-        while let Some(index) = under_way.iter().position(|(ends, _)| *ends <= second) {
-            let (_, source) = under_way.remove(index);
+        while let Some(index) = in_flight.iter().position(|(ends, _)| *ends <= second) {
+            let (_, source) = in_flight.remove(index);
             lists.respond(source, Err(Failure::Timeout), later(second), u32::MAX);
         }
     }

@@ -1,44 +1,45 @@
-//! Ways to write a path or a host so that a lock and the filter might read different things: none of them gets what the
-//! plain path would not get.
+//! Paths and hosts that an AuthorizationPolicy and the filter might read differently. None of them gets data that the
+//! policy locks.
 
 use super::*;
 
-/// What becomes of a path that begins so, whatever stands behind it.
+/// How a path with a prefix is answered.
 #[derive(Clone, Copy, Debug)]
-enum Beginning {
-    /// It is the prefix.
-    Plain,
-    /// It is the prefix, with something behind it that nothing is below.
-    Below,
-    /// It is the upstream's.
-    Elsewhere,
+enum PrefixForm {
+    /// The configured prefix: the rest of the path decides.
+    Exact,
+    /// The configured prefix with an unknown path below it: an error.
+    NothingBelow,
+    /// Another path: it continues to the upstream.
+    Upstream,
 }
 
-use Beginning::{Below, Elsewhere, Plain};
+use PrefixForm::{Exact, NothingBelow, Upstream};
 
-const BEGINNINGS: [(&str, Beginning); 18] = [
-    ("/burstmetrics", Plain),
-    ("/burstmetrics/.", Below),
-    ("/burstmetrics/..", Below),
-    ("/burstmetrics/%2e%2e/burstmetrics", Below),
-    ("/burstmetrics/", Below),
-    ("/burstmetrics?", Below),
-    ("//burstmetrics", Elsewhere),
-    ("/./burstmetrics", Elsewhere),
-    ("/x/../burstmetrics", Elsewhere),
-    ("/BurstMetrics", Elsewhere),
-    ("/%62urstmetrics", Elsewhere),
-    ("/burstmetrics%2f", Elsewhere),
-    ("%2fburstmetrics", Elsewhere),
-    ("/burstmetrics;a=b", Elsewhere),
-    ("/burstmetrics%00", Elsewhere),
-    ("\\burstmetrics", Elsewhere),
-    ("/%c0%afburstmetrics", Elsewhere),
-    ("http://localhost/burstmetrics", Elsewhere),
+const PREFIXES: [(&str, PrefixForm); 18] = [
+    ("/burstmetrics", Exact),
+    ("/burstmetrics/.", NothingBelow),
+    ("/burstmetrics/..", NothingBelow),
+    ("/burstmetrics/%2e%2e/burstmetrics", NothingBelow),
+    ("/burstmetrics/", NothingBelow),
+    ("/burstmetrics?", NothingBelow),
+    ("//burstmetrics", Upstream),
+    ("/./burstmetrics", Upstream),
+    ("/x/../burstmetrics", Upstream),
+    ("/BurstMetrics", Upstream),
+    ("/%62urstmetrics", Upstream),
+    ("/burstmetrics%2f", Upstream),
+    ("%2fburstmetrics", Upstream),
+    ("/burstmetrics;a=b", Upstream),
+    ("/burstmetrics%00", Upstream),
+    ("\\burstmetrics", Upstream),
+    ("/%c0%afburstmetrics", Upstream),
+    ("http://localhost/burstmetrics", Upstream),
 ];
 
-/// With the status behind the plain prefix: 200 is an answer with data, and 204 one of a name that nothing has.
-const ENDS: [(&str, u16); 18] = [
+/// With the status of the path with the configured prefix. 200 is an answer with data, 204 is that of an unknown name, and
+/// 0 means that the path continues to the upstream.
+const SUFFIXES: [(&str, u16); 18] = [
     ("/services", 200),
     ("/services/", 200),
     ("/serv%69ces", 200),
@@ -59,7 +60,7 @@ const ENDS: [(&str, u16); 18] = [
     ("/services/%c1%9c/web", 400),
 ];
 
-/// What `istio/lock/policy.yaml` locks.
+/// Returns whether `istio/lock/policy.yaml` locks a path.
 fn is_locked(path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap();
     path == "/burstmetrics" || path.starts_with("/burstmetrics/")
@@ -70,18 +71,21 @@ fn each_path_is_answered_as_it_is_written_or_continues_to_the_upstream() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let mut seen = 0;
-    for (beginning, of) in BEGINNINGS {
-        for (end, status) in ENDS {
-            let path = format!("{beginning}{end}");
-            let status_of_end = Some(status).filter(|status| *status > 0);
-            let answered = ask(&config, &mut cache, get(&path)).map(|answer| answer.status);
-            match of {
-                Plain => assert_eq!(answered, status_of_end, "{path}"),
-                Below => assert!(matches!(answered, Some(400 | 404)), "{path}: {answered:?}"),
-                Elsewhere => assert_eq!(answered, None, "{path}"),
+    for (prefix, form) in PREFIXES {
+        for (suffix, status) in SUFFIXES {
+            let path = format!("{prefix}{suffix}");
+            let status_of_suffix = Some(status).filter(|status| *status > 0);
+            let answered = reply(&config, &mut cache, get(&path)).map(|answer| answer.status);
+            match form {
+                Exact => assert_eq!(answered, status_of_suffix, "{path}"),
+                NothingBelow => assert!(matches!(answered, Some(400 | 404)), "{path}: {answered:?}"),
+                Upstream => assert_eq!(answered, None, "{path}"),
             }
-            let tells = matches!(answered, Some(200 | 204 | 304));
-            assert!(!tells || is_locked(&path), "{path} goes by the lock");
+            let has_data = matches!(answered, Some(200 | 204 | 304));
+            assert!(
+                !has_data || is_locked(&path),
+                "{path} has data and the policy does not lock it"
+            );
             seen += 1;
         }
     }
@@ -116,17 +120,17 @@ fn only_configured_hosts_are_answered() {
             host: host.as_bytes(),
             ..get("/burstmetrics/services")
         };
-        let answered = ask(&config, &mut cache, request).is_some();
+        let answered = reply(&config, &mut cache, request).is_some();
         assert_eq!(answered, is_own, "{host:?}");
     }
 }
 
 proptest! {
-    /// Of any bytes, those that a lock on the prefix does not cover learn nothing.
+    /// Checks arbitrary paths.
     #[test]
     fn a_path_that_the_policy_does_not_lock_is_not_answered(path in "[/.%;?#\\\\a-z0-9]{0,12}(burstmetrics)?[/.%;?#\\\\2fF]{0,4}(services)?[/.%;?#a-z]{0,6}") {
         let config = config("");
-        let answered = ask(&config, &mut serving_cache(&config), get(&path));
+        let answered = reply(&config, &mut serving_cache(&config), get(&path));
         prop_assert!(is_locked(&path) || answered.is_none_or(|answer| answer.status == 404), "{}", path);
     }
 }
