@@ -1,7 +1,7 @@
 //! An HTTP/1.1 server for a [`Handler`]: the Kubernetes API or the sample services.
 
 mod body;
-mod resettable_stream;
+mod faulty_stream;
 
 use std::convert::Infallible;
 use std::io;
@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::api::{KubeApi, Reply};
 use body::Body;
-use resettable_stream::ResettableStream;
+use faulty_stream::FaultyStream;
 
 /// The delay after a failed accept: long enough not to spin, short enough not to be noticed.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -92,7 +92,7 @@ async fn accept(listener: TcpListener, handler: Arc<impl Handler>) {
 
 async fn serve(stream: TcpStream, handler: Arc<impl Handler>) {
     let reset = Arc::new(AtomicBool::new(false));
-    let wire = ResettableStream::new(stream, Arc::clone(&reset));
+    let wire = FaultyStream::new(stream, Arc::clone(&reset));
     let answer = service_fn(move |request| respond(request, Arc::clone(&handler), Arc::clone(&reset)));
     // A client that disconnects is not an error.
     let _ = hyper::server::conn::http1::Builder::new()
@@ -100,7 +100,7 @@ async fn serve(stream: TcpStream, handler: Arc<impl Handler>) {
         .await;
 }
 
-/// An error makes hyper close the connection; [`ResettableStream`] then resets it.
+/// An error makes hyper close the connection; [`FaultyStream`] then resets it.
 async fn respond(
     request: Request<Incoming>,
     handler: Arc<impl Handler>,

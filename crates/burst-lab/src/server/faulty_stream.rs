@@ -10,18 +10,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 /// A TCP stream that is closed with a reset once its flag is set.
-pub(super) struct ResettableStream {
+pub(super) struct FaultyStream {
     stream: TcpStream,
     reset: Arc<AtomicBool>,
 }
 
-impl ResettableStream {
+impl FaultyStream {
     pub(super) fn new(stream: TcpStream, reset: Arc<AtomicBool>) -> Self {
-        ResettableStream { stream, reset }
+        FaultyStream { stream, reset }
     }
 }
 
-impl Drop for ResettableStream {
+impl Drop for FaultyStream {
     fn drop(&mut self) {
         if self.reset.load(Ordering::Acquire) {
             // With a linger time of zero the kernel sends RST on close.
@@ -30,13 +30,13 @@ impl Drop for ResettableStream {
     }
 }
 
-impl AsyncRead for ResettableStream {
+impl AsyncRead for FaultyStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for ResettableStream {
+impl AsyncWrite for FaultyStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
