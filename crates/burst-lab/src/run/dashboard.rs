@@ -33,7 +33,7 @@ pub(crate) struct Row {
     pub(crate) load: VecDeque<Option<(u32, u32)>>,
 }
 
-/// All services, and what the footer shows.
+/// All services, and the values of the footer.
 pub(crate) struct Dashboard {
     pub(crate) rows: Vec<Row>,
     /// Time since the start.

@@ -21,7 +21,7 @@ const MIN_SPARKLINE: usize = 8;
 /// Two minutes, which is two periods of the slowest curves.
 const MAX_SPARKLINE: usize = 120;
 
-/// What does not change during a run.
+/// The values that stay the same during a run.
 pub(crate) struct Title {
     pub(crate) proxy: SocketAddr,
     pub(crate) workers: u16,

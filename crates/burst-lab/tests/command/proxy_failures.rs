@@ -1,5 +1,5 @@
-//! `burst-lab run --context` before an API that can be summary to fail: what its proxy, burstctl's, makes of the failures,
-//! and what never gets there.
+//! `burst-lab run --context` before an API with faults: how burstctl's proxy passes the failures on, and which requests it
+//! refuses itself.
 
 use std::net::SocketAddr;
 
@@ -80,7 +80,7 @@ fn kubeconfig(envoy: &FakeEnvoy, server: SocketAddr) -> String {
     envoy.file("kubeconfig", &config.to_string())
 }
 
-/// What a client goes by.
+/// The parts of a response that a client acts on.
 fn summary(answer: &Answer) -> (u16, Option<&str>, Option<&str>, &str) {
     let header = |name| answer.header(name);
     (

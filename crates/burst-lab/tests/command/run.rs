@@ -1,5 +1,5 @@
-//! `burst-lab run`, with a shell script in Envoy's place: how it starts, ends and speaks. The real Envoy is in
-//! tests/real_envoy.rs.
+//! `burst-lab run` with a shell script instead of Envoy: its start, its end and its messages. `tests/envoy_local/` runs it
+//! with the real Envoy.
 
 use std::net::TcpListener;
 
@@ -11,7 +11,7 @@ fn run(envoy: &FakeEnvoy, proxy: &str) -> Process {
     Process::start(envoy.run(proxy))
 }
 
-/// The sample services where Envoy would listen: answers without a filter.
+/// The sample services at the address of Envoy: their answers have no header.
 fn sample_services_at(proxy: &str) -> FakeEnvoy {
     let lab = env!("CARGO_BIN_EXE_burst-lab");
     FakeEnvoy::new(&format!("exec '{lab}' serve --api 127.0.0.1:0 --services {proxy}"))
@@ -118,7 +118,7 @@ fn without_a_terminal_it_writes_a_plain_line_for_each_new_answer() {
             .map(|(_, says)| says);
         let answers: Vec<_> = answers.collect();
         assert!(answers[0].ends_with("  200 without x-burst"), "{said:?}");
-        // Where the machine stood still for some seconds, there was none for a while, and then the same as before.
+        // On a very slow machine an answer may be missing, and the next one may be the same as before.
         assert!(answers.windows(2).all(|two| two[0] != two[1]), "{said:?}");
     }
 }
