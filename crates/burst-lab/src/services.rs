@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn the_host_says_which_service_answers() {
+    fn the_host_selects_the_service() {
         let wanted = (200, "hello from default/ngsa-svc-1\n".to_owned());
         assert_eq!(get("ngsa-svc-1.default.svc.cluster.local"), wanted);
         assert_eq!(get("ngsa-svc-1.default.svc.cluster.local:8080"), wanted);
     }
 
     #[test]
-    fn an_unknown_host_is_told_the_known_ones() {
+    fn the_answer_to_an_unknown_host_lists_the_known_hosts() {
         let (status, body) = get("nobody.here");
         assert_eq!(status, 404);
         assert!(body.contains("queue.data.svc.cluster.local"), "{body}");

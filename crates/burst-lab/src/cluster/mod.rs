@@ -197,10 +197,7 @@ impl Cluster {
     pub fn compact(&self) {
         let mut state = self.state();
         let version = state.next_version();
-        state
-            .resources
-            .values_mut()
-            .for_each(|store| store.forget_before(version));
+        state.resources.values_mut().for_each(|store| store.compact(version));
     }
 
     /// Returns the resource of a group, version and plural, if it is served.

@@ -173,11 +173,11 @@ fn only_the_lists_of_the_filter_reach_the_cluster() {
         ("GET", services, "rebound.example", 403, "Forbidden"),
     ] {
         let answer = fixture.send(method, path, &[("host", host)]);
-        let said: Value = serde_json::from_str(&answer.body).unwrap();
+        let body: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(
-            (answer.status, &said["reason"]),
+            (answer.status, &body["reason"]),
             (status, &json!(reason)),
-            "{method} {path} {said}"
+            "{method} {path} {body}"
         );
         assert_eq!(answer.header("allow"), (status == 405).then_some("GET"));
     }

@@ -70,7 +70,10 @@ fn watch_lists_are_refused_while_their_feature_gate_is_off() {
 #[test]
 fn an_address_in_use_is_named() {
     let (_first, api, _) = serve(&[]);
-    let (status, said) = Process::burst_lab(&["serve", "--api", &api.to_string(), "--services", "127.0.0.1:0"]).end();
+    let (status, output) = Process::burst_lab(&["serve", "--api", &api.to_string(), "--services", "127.0.0.1:0"]).end();
     assert_eq!(status.code(), Some(1));
-    assert!(said.concat().contains(&format!("cannot listen on {api}: ")), "{said:?}");
+    assert!(
+        output.concat().contains(&format!("cannot listen on {api}: ")),
+        "{output:?}"
+    );
 }

@@ -25,7 +25,7 @@ fn requests_are_counted_by_resource_and_user_agent() {
 }
 
 #[test]
-fn every_handle_is_reachable_over_http() {
+fn every_control_is_reachable_over_http() {
     let api = api(&["a/1"]);
     let send = |method: &str, uri: &str, body: &str| {
         let request = Request::builder()
