@@ -22,8 +22,8 @@ $(PARTS:%=setup-%): setup-%:
 setup-oracle: setup-control-plane
 setup-wasm-fetch: setup-istiod
 
-.PHONY: check
-check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when warm)
+.PHONY: lint
+lint: ## format and clippy
 	cargo fmt --all --check
 	$(CLIPPY) --workspace --all-targets -- --deny warnings
 	$(CLIPPY) --package burst-metrics --features header-only -- --deny warnings
@@ -31,8 +31,10 @@ check: ## the inner loop: format, clippy, unit and fake-host tests (seconds when
 	$(CLIPPY) --package burst-lab -- --deny warnings
 	@# The fuzz targets are a separate workspace. Its lock file has to match the crates of this one.
 	cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 > /dev/null
-	$(CARGO_TEST) --workspace --lib --bins
-	$(CARGO_TEST) --package burst-metrics --test filter
+
+.PHONY: check
+check: lint ## the inner loop: lint, unit and fake-host tests (seconds when warm)
+	cargo xtask test --workspace --lib --bins --test filter
 
 # The random cases are the same in each run, so that changes are comparable. SEED=7 draws others; `cargo test` without make
 # draws others each time.
@@ -41,13 +43,14 @@ test: export BURST_SEED := $(SEED)
 test: export PROPTEST_RNG_SEED := $(SEED)
 
 .PHONY: test
-test: setup check ## everything: check, docs, Wasm tests in node, real Envoy, real control plane, licences
+test: setup lint ## everything: lint, docs, all tests, among them Wasm in node, real Envoys, a real control plane; licences
 	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --workspace --no-deps
 	setup/wasm-cargo test --locked --package burst-wasm-tests
 	cargo xtask wasm --test
 	cargo xtask image
-	@# Most tests wait for real processes, so more of them run at once than there are cores.
-	eval "$$(setup/paths)" && RUST_TEST_THREADS=6 cargo test --locked --workspace
+	$(CARGO_TEST) --workspace --doc
+	@# Two programs run side by side. Most tests wait for real processes, so more of them run at once than there are cores.
+	eval "$$(setup/paths)" && RUST_TEST_THREADS=3 cargo xtask test --workspace
 	"$$(setup/paths BURST_CARGO_DENY)" --workspace check --allow duplicate licenses bans sources
 	"$$(setup/paths BURST_CARGO_DENY)" --target wasm32-unknown-unknown --exclude-dev check bans
 	"$$(setup/paths BURST_ACTIONLINT)" -shellcheck= -pyflakes= .github/workflows/*.yaml

@@ -44,21 +44,21 @@ fn main() {
         server.create(kind, &fixtures.cluster);
     }
     let mut table = Table::new("api-server");
-    println!("CPU of the API server, beyond what it spends without requests:");
-    for (what, kind) in KINDS {
+    println!("CPU time that requests add to an idle API server:");
+    for (label, kind) in KINDS {
         let pages = |limit| (0..ROUNDS).map(|_| page(&server, kind, limit)).collect::<Vec<_>>();
         let (whole, one) = (pages(PAGE), pages(1));
         table.counts(
-            format!("{what}: bytes of a page of {PAGE}"),
+            format!("{label}: bytes of a page of {PAGE}"),
             vec![server.list(kind, PAGE)],
         );
         let objects = whole
             .iter()
             .zip(&one)
             .map(|(whole, one)| whole.saturating_sub(*one) / (PAGE - 1));
-        table.durations(format!("{what}: an object in a page"), objects.collect());
-        table.durations(format!("{what}: a page of {PAGE}"), whole);
-        table.durations(format!("{what}: a page of one"), one);
+        table.durations(format!("{label}: an object in a page"), objects.collect());
+        table.durations(format!("{label}: a page of {PAGE}"), whole);
+        table.durations(format!("{label}: a page of one"), one);
     }
     watches(&server, &mut table);
     table.save(env!("CARGO_TARGET_TMPDIR"));
@@ -73,7 +73,9 @@ fn page(server: &ApiServer, kind: Kind, limit: u32) -> Duration {
     spent / PAGES
 }
 
-/// Measures a watch and a change in it: what both cost together, less what each costs without the other.
+/// Measures the cost of a watch, and of a change in a watch. The second is the cost of watches with changes, minus the
+/// cost of
+/// the same watches without changes and of the same changes without watches.
 fn watches(server: &ApiServer, table: &mut Table) {
     let (_, hpas) = KINDS[0];
     let (mut quiet, mut changed) = (Vec::new(), Vec::new());

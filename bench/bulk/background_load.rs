@@ -42,13 +42,13 @@ pub(crate) fn run(bulk: &BulkClient, table: &mut Table) {
     eprintln!();
     let [never, conditional, full] = measured;
     // Ratios within a round: the machine changes less within a round than between rounds.
-    for (what, polled) in [("a 304", &conditional), ("the full answer", &full)] {
+    for (label, polled) in [("a 304", &conditional), ("the full answer", &full)] {
         let ratios = polled
             .iter()
             .zip(&never)
             .map(|(polled, never)| polled.as_secs_f64() / never.as_secs_f64());
         table.ratio(
-            format!("a poll a second for {what} ÷ no polls"),
+            format!("a poll a second for {label} ÷ no polls"),
             median(ratios.collect()),
         );
     }

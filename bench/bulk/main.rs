@@ -1,5 +1,5 @@
-//! What `/burstmetrics/services` costs with 10,000 Services, and what it costs other requests: `make bench` prints the
-//! table.
+//! The CPU time of `/burstmetrics/services` with 10,000 Services, and its effect on other requests: `make bench` prints
+//! the table.
 #![allow(missing_docs, reason = "a program")]
 
 mod background_load;

@@ -29,7 +29,7 @@ const ROUNDS: usize = 9;
 
 fn main() {
     let backends = Backends::start(SERVICES);
-    let proxies = Filter::ALL.map(|(what, filter)| (what, ready(filter, backends.ports())));
+    let proxies = Filter::ALL.map(|(label, filter)| (label, ready(filter, backends.ports())));
     let mut table = Table::new("load");
     for (rate_name, rate) in RATES {
         let mut measured = Filter::ALL.map(|_| Vec::with_capacity(ROUNDS));
@@ -41,8 +41,8 @@ fn main() {
         }
         eprintln!();
         println!("{rate_name}:");
-        for ((what, _), measured) in proxies.iter().zip(&measured) {
-            report(&format!("{rate_name}: {what}"), measured, &mut table);
+        for ((label, _), measured) in proxies.iter().zip(&measured) {
+            report(&format!("{rate_name}: {label}"), measured, &mut table);
         }
     }
     table.save(env!("CARGO_TARGET_TMPDIR"));
@@ -61,13 +61,13 @@ fn ready(filter: Filter, ports: Ports) -> Envoy {
     envoy
 }
 
-fn report(what: &str, measured: &[Measured], table: &mut Table) {
+fn report(label: &str, measured: &[Measured], table: &mut Table) {
     table.counts(
-        format!("{what}: a second"),
+        format!("{label}: a second"),
         measured.iter().map(|measured| measured.per_second).collect(),
     );
     for (index, name) in ["p50", "p99", "p99.9"].into_iter().enumerate() {
         let times = measured.iter().map(|measured| measured.percentiles[index]);
-        table.durations(format!("{what}: {name}"), times.collect());
+        table.durations(format!("{label}: {name}"), times.collect());
     }
 }

@@ -1,8 +1,8 @@
-//! What the filter holds in memory with 10,000 Services, and what it adds to Envoy's start: `make bench` prints the
+//! The memory of the filter with 10,000 Services, and the time that it adds to Envoy's start: `make bench` prints the
 //! table.
 //!
-//! Each worker and the main thread have a VM each. The memory of a VM is what an Envoy with more workers holds beyond one
-//! with fewer, less what it holds so without a filter.
+//! Each worker has a VM, and so has the main thread. The memory of a VM is the difference between an Envoy with many workers
+//! and one with few, divided by the number of additional workers, minus the same with a filter that does nothing.
 #![allow(missing_docs, reason = "a program")]
 
 use std::time::Instant;
@@ -36,8 +36,8 @@ fn main() {
     starts(backends.ports(), &mut table);
     println!("resident memory, with 10,000 Services:");
     let mut per_worker = Vec::new();
-    for (what, filter) in Filter::ALL {
-        eprintln!("{what}: memory");
+    for (label, filter) in Filter::ALL {
+        eprintln!("{label}: memory");
         let [few, many]: [Vec<_>; 2] = [FEW, MANY].map(|workers| {
             (0..ROUNDS)
                 .map(|round| memory(filter, workers, &backends, round))
@@ -47,9 +47,9 @@ fn main() {
             .iter()
             .zip(&many)
             .map(|(few, many)| many.saturating_sub(*few) / u64::from(MANY - FEW));
-        per_worker.push(table.counts(format!("{what}: another worker, bytes"), each.collect()));
-        table.counts(format!("{what}: 1 worker, bytes"), few);
-        table.counts(format!("{what}: {MANY} workers, bytes"), many);
+        per_worker.push(table.counts(format!("{label}: another worker, bytes"), each.collect()));
+        table.counts(format!("{label}: 1 worker, bytes"), few);
+        table.counts(format!("{label}: {MANY} workers, bytes"), many);
     }
     if let [_, empty, ours] = per_worker[..] {
         table.memory("a VM, beyond the empty filter", ours.saturating_sub(empty));
@@ -69,9 +69,9 @@ fn starts(ports: Ports, table: &mut Table) {
             cpu.push(cpu_time(envoy.id()).process);
         }
     }
-    for ((what, _), (times, cpu)) in Filter::ALL.into_iter().zip(measured) {
-        table.durations(format!("{what}: from start to live"), times);
-        table.durations(format!("{what}: CPU until then"), cpu);
+    for ((label, _), (times, cpu)) in Filter::ALL.into_iter().zip(measured) {
+        table.durations(format!("{label}: from start to live"), times);
+        table.durations(format!("{label}: CPU until then"), cpu);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the metrics APIs cost, compared with an adapter: `make bench` prints the table.
+//! The CPU time of a request to the metrics APIs, compared with an adapter: `make bench` prints the table.
 //!
 //! Both answer the same requests over connections that stay open. The filter reads a stand-in for the API server once. The
 //! adapter lists from a real API server for each request with `*`; the API server's own CPU time does not count.
@@ -37,8 +37,8 @@ fn main() {
     });
 }
 
-fn row_index(what: &str) -> Option<usize> {
-    ROWS.iter().position(|row| row.what == what)
+fn row_index(label: &str) -> Option<usize> {
+    ROWS.iter().position(|row| row.label == label)
 }
 
 fn print(contenders: &Contenders, slices: &[Vec<rows::Slice>]) {
@@ -47,26 +47,26 @@ fn print(contenders: &Contenders, slices: &[Vec<rows::Slice>]) {
     let medians: Vec<_> = ROWS
         .iter()
         .zip(slices)
-        .map(|(row, slices)| table.durations(row.what, slices.iter().map(|slice| slice.process).collect()))
+        .map(|(row, slices)| table.durations(row.label, slices.iter().map(|slice| slice.process).collect()))
         .collect();
     println!("of it the CPU time of the worker that answers, which no callback exceeds:");
     for (row, slices) in ROWS.iter().zip(slices).filter(|(row, _)| row.ready_made.is_some()) {
         let times = slices.iter().map(|slice| slice.busiest_worker).collect();
-        table.durations(format!("{}: worker", row.what), times);
+        table.durations(format!("{}: worker", row.label), times);
     }
     println!("… less the time of Envoy alone for the same bytes, which is near the longest callback:");
     for (row, ours) in ROWS.iter().zip(slices) {
         if let Some(ready) = row.ready_made.and_then(row_index) {
             let own = ours.iter().zip(&slices[ready]);
             let own = own.map(|(ours, ready)| ours.busiest_worker.saturating_sub(ready.busiest_worker));
-            table.durations(format!("{}: beyond ready-made", row.what), own.collect());
+            table.durations(format!("{}: beyond ready-made", row.label), own.collect());
         }
     }
     println!("ratios of CPU times:");
     for (row, median) in ROWS.iter().zip(&medians) {
         if let Some(peer) = row.peer.and_then(row_index) {
             let ratio = medians[peer].as_secs_f64() / median.as_secs_f64();
-            table.ratio(row.what.replace("filter: ", "adapter ÷ filter: "), ratio);
+            table.ratio(row.label.replace("filter: ", "adapter ÷ filter: "), ratio);
         }
     }
     println!("resident memory:");

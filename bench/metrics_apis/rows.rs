@@ -8,7 +8,7 @@ use crate::contenders::Contenders;
 
 /// A request that is sent several times in each round.
 pub(crate) struct Row {
-    pub(crate) what: &'static str,
+    pub(crate) label: &'static str,
     /// The row of the adapter to compare it with.
     pub(crate) peer: Option<&'static str>,
     /// The row of an Envoy with the same answer as a direct response. The difference is the filter's own work.
@@ -66,9 +66,9 @@ pub(crate) struct Slice {
 }
 
 impl Row {
-    const fn new(what: &'static str, contender: Contender, path: &'static str, times: u32) -> Self {
+    const fn new(label: &'static str, contender: Contender, path: &'static str, times: u32) -> Self {
         Self {
-            what,
+            label,
             peer: None,
             contender,
             path,

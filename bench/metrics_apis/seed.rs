@@ -66,7 +66,7 @@ pub(crate) fn set_values(adapter: &Adapter, objects: usize) {
     });
 }
 
-fn in_parallel(objects: usize, what: &str, work: impl Fn(usize) + Sync) {
+fn in_parallel(objects: usize, label: &str, work: impl Fn(usize) + Sync) {
     let work = &work;
     thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -74,13 +74,13 @@ fn in_parallel(objects: usize, what: &str, work: impl Fn(usize) + Sync) {
                 for number in (thread..objects).step_by(THREADS) {
                     work(number);
                     if number % 1_000 == 0 {
-                        eprint!("\r{number} {what} ");
+                        eprint!("\r{number} {label} ");
                     }
                 }
             });
         }
     });
-    eprintln!("\r{objects} {what}");
+    eprintln!("\r{objects} {label}");
 }
 
 fn name(number: usize) -> String {

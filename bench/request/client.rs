@@ -36,7 +36,7 @@ impl Client {
             let mut connection = Connection::open(address, service, variant.path);
             let expected = expected(variant.expected, service);
             for kind in RequestKind::ALL {
-                wait::for_ok(PATIENCE, variant.what, || {
+                wait::for_ok(PATIENCE, variant.label, || {
                     connection.check_header(kind, expected.as_deref())
                 });
             }

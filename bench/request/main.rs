@@ -1,4 +1,5 @@
-//! What the filter adds to a request beside other ways to put a header on a response: `make bench` prints the tables.
+//! The CPU time that the filter adds to a request, compared with other ways to put a header on a response: `make bench`
+//! prints the tables.
 //! With keys of variants as arguments (`cargo bench … --bench request -- empty header_only`) it measures only these, and
 //! saves nothing.
 //!
@@ -33,7 +34,7 @@ use crate::{
 /// Services with an HPA each; keys of the Lua table.
 const SERVICES: usize = 10_000;
 
-/// Requests after which V8 has compiled what it optimizes.
+/// Requests before the measurement, so that V8 has optimized the code.
 const WARM_UP: u32 = 300;
 
 fn main() {
@@ -50,7 +51,7 @@ fn main() {
     let upstream = upstream::start();
     let proxy = Proxy::start(&variants, upstream.port(), api.addr().port());
     let clients = variants.iter().map(|variant| {
-        eprintln!("warming up: {}", variant.what);
+        eprintln!("warming up: {}", variant.label);
         let mut client = Client::connect(proxy.address(*variant), *variant);
         for kind in RequestKind::ALL {
             client.send(kind, WARM_UP);
@@ -74,7 +75,7 @@ fn is_wanted(variant: &Variant, named: &[String]) -> bool {
     named.is_empty() || is_named || ["bare", "empty"].contains(&variant.key)
 }
 
-/// Prints the tables for one kind of request. Returns the medians of what each variant adds, in microseconds.
+/// Prints the tables for one kind of request. Returns the median that each variant adds, in microseconds.
 fn print(
     table: &mut Table,
     kind: RequestKind,
@@ -85,19 +86,19 @@ fn print(
     println!("CPU time of one request:");
     for (index, variant) in variants.iter().enumerate() {
         let times = rounds.iter().map(|round| round[index]);
-        table.durations(format!("{name}: {}", variant.what), times.collect());
+        table.durations(format!("{name}: {}", variant.label), times.collect());
     }
     println!("of it beyond Envoy alone in the same round:");
     let mut added = BTreeMap::new();
     for (index, variant) in variants.iter().enumerate().skip(1) {
         let beyond = rounds.iter().map(|round| round[index].saturating_sub(round[0]));
-        let median = table.durations(format!("{name}: added: {}", variant.what), beyond.collect());
+        let median = table.durations(format!("{name}: added: {}", variant.label), beyond.collect());
         added.insert(variant.key, median.as_secs_f64() * 1e6);
     }
     println!("times what the empty filter adds:");
     for variant in &variants[1..] {
         let ratio = added[variant.key] / added["empty"];
-        table.ratio(format!("{name}: ÷ empty: {}", variant.what), ratio);
+        table.ratio(format!("{name}: ÷ empty: {}", variant.label), ratio);
     }
     added
 }

@@ -11,7 +11,7 @@ use crate::{SERVICES, modules, services};
 /// A listener.
 #[derive(Clone, Copy)]
 pub(crate) struct Variant {
-    pub(crate) what: &'static str,
+    pub(crate) label: &'static str,
     /// The key in `added_cpu_us`.
     pub(crate) key: &'static str,
     pub(crate) path: &'static str,
@@ -155,9 +155,9 @@ pub(crate) const VARIANTS: [Variant; 19] = [
 ];
 
 impl Variant {
-    const fn new(key: &'static str, what: &'static str, chain: Chain, expected: ExpectedHeader) -> Self {
+    const fn new(key: &'static str, label: &'static str, chain: Chain, expected: ExpectedHeader) -> Self {
         Self {
-            what,
+            label,
             key,
             path: PATH,
             expected,

@@ -1,6 +1,6 @@
-//! What it costs to keep a snapshot of a cluster up to date, by the size of the cluster: `make bench` prints the table.
+//! The cost of keeping the snapshot up to date, by the size of the cluster: `make bench` prints the table.
 //!
-//! The API server is a stand-in; its objects are as large as those of a real one. The proxies of all sizes run at the same
+//! The API server is simulated; its objects are as large as those of a real one. The proxies of all sizes run at the same
 //! time, so other work of the machine affects them alike. CPU times are those of the proxy alone.
 #![allow(missing_docs, reason = "a program")]
 

@@ -1,4 +1,4 @@
-//! The changes of the clusters, and what they cost the proxies.
+//! The changes of the clusters, and their cost for the proxies.
 
 use std::{
     sync::Barrier,
@@ -65,8 +65,8 @@ const ONE_PERCENT: Workload = Workload {
 pub(crate) struct Label(pub(crate) usize);
 
 impl Label {
-    pub(crate) fn of(self, what: &str) -> String {
-        format!("{} services: {what}", self.0)
+    pub(crate) fn of(self, row_name: &str) -> String {
+        format!("{} services: {row_name}", self.0)
     }
 }
 
@@ -96,8 +96,8 @@ impl Run {
         self.full_read * 12
     }
 
-    fn report(&mut self, what: &str, slices: &[Slice], table: &mut Table) {
-        let row = |of: &str| self.label.of(&format!("{what}: {of}"));
+    fn report(&mut self, row_name: &str, slices: &[Slice], table: &mut Table) {
+        let row = |of: &str| self.label.of(&format!("{row_name}: {of}"));
         let bytes = slices
             .iter()
             .map(|slice| slice.bytes * u64::from(SLICES_PER_MINUTE))
@@ -192,12 +192,12 @@ pub(crate) fn propagate_changes(runs: &mut [Run], table: &mut Table) {
     for (run, propagations) in runs.iter().zip(measured) {
         let times: Vec<_> = propagations.iter().map(|propagation| propagation.time).collect();
         let spreads: Vec<_> = propagations.iter().map(|propagation| propagation.spread).collect();
-        for (what, longest_of, times) in [
+        for (row_name, longest_of, times) in [
             ("from a change to the header", "the longest of them", times),
             ("of it, since the first VM had it", "… the longest", spreads),
         ] {
             let longest = times.iter().max().copied().unwrap_or_default();
-            table.durations(run.label.of(what), times);
+            table.durations(run.label.of(row_name), times);
             table.durations(run.label.of(longest_of), vec![longest]);
         }
     }
@@ -209,14 +209,14 @@ fn propagate(run: &mut Run, number: u32) -> Propagation {
     run.proxy.propagate(UNUSED_REPLICAS + number)
 }
 
-/// Measures what polling costs, one size after the other: the larger ones take most of a CPU.
+/// Measures the cost of polling, one size after the other, because the larger ones take most of a CPU.
 pub(crate) fn poll(runs: Vec<Run>, table: &mut Table) {
     for Run { label, proxy, .. } in runs {
         let mut proxy = ProxyUnderTest::start(proxy.fixtures, Mode::Poll);
         let slices: Vec<_> = (0..SLICES)
             .map(|_| proxy.slice(|fixtures| ONE_PERCENT.apply(fixtures, SLICE)))
             .collect();
-        let row = |what: &str| label.of(&format!("polling every 5 s: {what}"));
+        let row = |row_name: &str| label.of(&format!("polling every 5 s: {row_name}"));
         table.counts(
             row("bytes a minute"),
             slices

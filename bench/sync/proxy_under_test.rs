@@ -111,7 +111,7 @@ impl ProxyUnderTest {
         }
     }
 
-    /// Measures what the proxy spends while `slice` runs.
+    /// Measures the cost for the proxy while `slice` runs.
     pub(crate) fn slice(&mut self, slice: impl FnOnce(&mut FixtureCluster)) -> Slice {
         let process = self.proxy.envoy.id();
         self.bursts.reset();

@@ -31,7 +31,7 @@ type Uses<'a> = BTreeMap<&'a PackageId, BTreeSet<&'a PackageId>>;
 
 /// Returns the SBOM of `module`, whose bytes are `wasm`, as JSON. It has no time and no serial number, so the same module has
 /// the same SBOM.
-pub(crate) fn bill(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn generate(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata) -> anyhow::Result<Vec<u8>> {
     let own = metadata
         .root_package()
         .context("the workspace has no package of its own")?;
@@ -40,7 +40,7 @@ pub(crate) fn bill(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata
     let mut subject = serde_json::to_value(component(own))?;
     subject["name"] = json!(name);
     subject["hashes"] = json!([{"alg": "SHA-256", "content": sha256(wasm)}]);
-    let bill = json!({
+    let sbom = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
@@ -48,7 +48,7 @@ pub(crate) fn bill(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata
         "dependencies": dependencies(own, &std, &uses, metadata),
         "components": components(own, std, &uses, metadata),
     });
-    Ok(serde_json::to_vec_pretty(&bill)?)
+    Ok(serde_json::to_vec_pretty(&sbom)?)
 }
 
 /// Returns the compiled dependencies of `own`. If the standard library was compiled too, its dependencies are not included.

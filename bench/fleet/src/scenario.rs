@@ -1,4 +1,4 @@
-//! What is simulated: the proxies, the cluster and an outage.
+//! A scenario of the simulation: the proxies, the cluster and an outage.
 
 use crate::costs::{self, Cost};
 use burst_model::config::{Artifact, Config};

@@ -1,4 +1,4 @@
-//! What a measured proxy calls: a stand-in for the API server, and an upstream.
+//! The servers behind a measured proxy: a simulated API server, and an upstream.
 
 use burst_lab::{api::KubeApi, server::Server};
 use burst_testkit::Envoy;
@@ -11,7 +11,7 @@ use crate::{
 
 /// Both run until this is dropped.
 pub struct Backends {
-    /// What the API server serves.
+    /// The objects that the API server serves.
     pub cluster: FixtureCluster,
     api: Server,
     upstream: Envoy,

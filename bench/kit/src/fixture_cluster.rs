@@ -1,5 +1,5 @@
-//! A cluster of many Services, each with a Deployment and an HPA. The objects are copies, under other names, of what a real
-//! API server answered, so they are as large as in a real cluster.
+//! A cluster of many Services, each with a Deployment and an HPA. The objects are copies, under other names, of objects that
+//! a real API server answered, so they are as large as in a real cluster.
 
 use std::{fs, ops::Range};
 
@@ -11,7 +11,7 @@ const SERVICES_PER_NAMESPACE: usize = 100;
 /// How often a rolling update changes the status of a Deployment.
 const STATUS_UPDATES: u32 = 4;
 
-/// Services, and what scales them.
+/// A cluster of Services, each with a Deployment and an HPA.
 pub struct FixtureCluster {
     /// The objects.
     pub cluster: Cluster,

@@ -1,4 +1,4 @@
-//! What the benchmarks share. They are programs, so everything here panics with a message when it cannot go on.
+//! Code that the benchmarks share. They are programs, so a function here panics with a message when it fails.
 
 #[cfg(feature = "envoy")]
 mod backends;

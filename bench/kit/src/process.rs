@@ -1,4 +1,4 @@
-//! What the kernel counts for a process.
+//! CPU time and memory of a process, as the kernel counts them.
 
 use std::{fs, path::Path, time::Duration};
 

@@ -51,7 +51,7 @@ impl Filter {
     }
 }
 
-/// The ports of what the proxy calls.
+/// The ports of the servers behind the proxy.
 #[derive(Clone, Copy)]
 pub struct Ports {
     /// Of the API server.

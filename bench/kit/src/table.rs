@@ -1,5 +1,5 @@
 //! The results of a benchmark: printed as a table, saved as JSON. A row is the same work done in several rounds. No number
-//! makes a benchmark fail, because on a shared machine it depends on the neighbours as much as on a change.
+//! makes a benchmark fail, because on a shared machine it depends on other work as much as on a change.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ pub struct Table {
 #[serde(untagged)]
 enum Row {
     Durations {
-        what: String,
+        label: String,
         rounds: usize,
         median_ns: u128,
         /// The middle half of the rounds lies between the quartiles.
@@ -27,18 +27,18 @@ enum Row {
         upper_quartile_ns: u128,
     },
     Counts {
-        what: String,
+        label: String,
         rounds: usize,
         median: u64,
         lower_quartile: u64,
         upper_quartile: u64,
     },
     Memory {
-        what: String,
+        label: String,
         bytes: u64,
     },
     Ratio {
-        what: String,
+        label: String,
         ratio: f64,
     },
 }
@@ -52,25 +52,25 @@ impl Table {
     }
 
     /// Does the work in every round, prints the row, and returns the median.
-    pub fn measure(&mut self, what: impl Into<String>, mut work: impl FnMut()) -> Duration {
+    pub fn measure(&mut self, label: impl Into<String>, mut work: impl FnMut()) -> Duration {
         let rounds = (0..ROUNDS).map(|_| {
             let started = Instant::now();
             work();
             started.elapsed()
         });
-        self.durations(what, rounds.collect())
+        self.durations(label, rounds.collect())
     }
 
     /// Prints a row of measured durations, and returns the median.
     ///
     /// # Panics
     /// If there is none.
-    pub fn durations(&mut self, what: impl Into<String>, rounds: Vec<Duration>) -> Duration {
-        let (count, what) = (rounds.len(), what.into());
+    pub fn durations(&mut self, label: impl Into<String>, rounds: Vec<Duration>) -> Duration {
+        let (count, label) = (rounds.len(), label.into());
         let [lower, median, upper] = quartiles(rounds);
-        println!("{what:<60}  {median:>10.1?}  {lower:>10.1?} – {upper:>10.1?}");
+        println!("{label:<60}  {median:>10.1?}  {lower:>10.1?} – {upper:>10.1?}");
         self.rows.push(Row::Durations {
-            what,
+            label,
             rounds: count,
             median_ns: median.as_nanos(),
             lower_quartile_ns: lower.as_nanos(),
@@ -83,12 +83,12 @@ impl Table {
     ///
     /// # Panics
     /// If there is none.
-    pub fn counts(&mut self, what: impl Into<String>, rounds: Vec<u64>) -> u64 {
-        let (count, what) = (rounds.len(), what.into());
+    pub fn counts(&mut self, label: impl Into<String>, rounds: Vec<u64>) -> u64 {
+        let (count, label) = (rounds.len(), label.into());
         let [lower_quartile, median, upper_quartile] = quartiles(rounds);
-        println!("{what:<60}  {median:>10}  {lower_quartile:>10} – {upper_quartile:>10}");
+        println!("{label:<60}  {median:>10}  {lower_quartile:>10} – {upper_quartile:>10}");
         self.rows.push(Row::Counts {
-            what,
+            label,
             rounds: count,
             median,
             lower_quartile,
@@ -99,17 +99,17 @@ impl Table {
 
     /// Prints an amount of memory.
     #[allow(clippy::cast_precision_loss, reason = "printed with one decimal")]
-    pub fn memory(&mut self, what: impl Into<String>, bytes: u64) {
-        let what = what.into();
-        println!("{what:<60}  {:>6.1} MiB", bytes as f64 / f64::from(1 << 20));
-        self.rows.push(Row::Memory { what, bytes });
+    pub fn memory(&mut self, label: impl Into<String>, bytes: u64) {
+        let label = label.into();
+        println!("{label:<60}  {:>6.1} MiB", bytes as f64 / f64::from(1 << 20));
+        self.rows.push(Row::Memory { label, bytes });
     }
 
     /// Prints a ratio of two measurements.
-    pub fn ratio(&mut self, what: impl Into<String>, ratio: f64) {
-        let what = what.into();
-        println!("{what:<60}  {ratio:>10.2}");
-        self.rows.push(Row::Ratio { what, ratio });
+    pub fn ratio(&mut self, label: impl Into<String>, ratio: f64) {
+        let label = label.into();
+        println!("{label:<60}  {ratio:>10.2}");
+        self.rows.push(Row::Ratio { label, ratio });
     }
 
     /// Saves the rows as `bench/NAME.json` in the target folder. `temporary` is the benchmark's `CARGO_TARGET_TMPDIR`.

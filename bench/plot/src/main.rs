@@ -9,14 +9,14 @@ use serde::Deserialize;
 
 const SIZE: (u32, u32) = (960, 420);
 
-/// The numbers of Services, and what lies beyond the first and the last of them.
+/// The numbers of Services on the horizontal axis, and its ends.
 const SIZES: [u32; 3] = [100, 1_000, 10_000];
 const ACROSS: std::ops::Range<f64> = 80.0..12_500.0;
 
 /// A row of the benchmark: its name, and a time or a number.
 #[derive(Deserialize)]
 struct Row {
-    what: String,
+    label: String,
     median_ns: Option<f64>,
     median: Option<f64>,
 }
@@ -27,7 +27,7 @@ struct Chart {
     range: std::ops::Range<f64>,
     /// From a row's unit to the chart's.
     unit: f64,
-    /// What a line is called, and what its rows are.
+    /// The label of each line, and the name of its rows.
     lines: &'static [(&'static str, &'static str)],
 }
 
@@ -92,8 +92,8 @@ impl Chart {
             .y_label_formatter(&ToString::to_string)
             .max_light_lines(0)
             .draw()?;
-        for (place, (name, what)) in self.lines.iter().enumerate() {
-            let points = SIZES.map(|size| Some((f64::from(size), self.value(rows, size, what)?)));
+        for (place, (name, label)) in self.lines.iter().enumerate() {
+            let points = SIZES.map(|size| Some((f64::from(size), self.value(rows, size, label)?)));
             let points: Vec<_> = points.into_iter().flatten().collect();
             let style = Palette99::pick(place).stroke_width(2);
             chart
@@ -109,9 +109,9 @@ impl Chart {
         Ok(())
     }
 
-    fn value(&self, rows: &[Row], size: u32, what: &str) -> Option<f64> {
-        let name = format!("{size} services: {what}");
-        let row = rows.iter().find(|row| row.what == name)?;
+    fn value(&self, rows: &[Row], size: u32, label: &str) -> Option<f64> {
+        let name = format!("{size} services: {label}");
+        let row = rows.iter().find(|row| row.label == name)?;
         Some(row.median_ns.or(row.median)? * self.unit)
     }
 }

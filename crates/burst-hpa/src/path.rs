@@ -6,11 +6,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path<'a> {
     parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
+    segment: Segment<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step<'a> {
+enum Segment<'a> {
     Root,
     Field(&'a str),
     Item(usize),
@@ -19,25 +19,25 @@ enum Step<'a> {
 impl<'a> Path<'a> {
     pub(crate) const ROOT: Path<'static> = Path {
         parent: None,
-        step: Step::Root,
+        segment: Segment::Root,
     };
 
     pub(crate) fn field(&'a self, name: &'a str) -> Path<'a> {
         Path {
             parent: Some(self),
-            step: Step::Field(name),
+            segment: Segment::Field(name),
         }
     }
 
     pub(crate) fn item(&'a self, index: usize) -> Path<'a> {
         Path {
             parent: Some(self),
-            step: Step::Item(index),
+            segment: Segment::Item(index),
         }
     }
 
     fn is_root(&self) -> bool {
-        matches!(self.step, Step::Root)
+        matches!(self.segment, Segment::Root)
     }
 }
 
@@ -46,11 +46,11 @@ impl fmt::Display for Path<'_> {
         if let Some(parent) = self.parent {
             parent.fmt(f)?;
         }
-        match (self.step, self.parent) {
-            (Step::Root, _) => Ok(()),
-            (Step::Field(name), Some(parent)) if !parent.is_root() => write!(f, ".{name}"),
-            (Step::Field(name), _) => f.write_str(name),
-            (Step::Item(index), _) => write!(f, "[{index}]"),
+        match (self.segment, self.parent) {
+            (Segment::Root, _) => Ok(()),
+            (Segment::Field(name), Some(parent)) if !parent.is_root() => write!(f, ".{name}"),
+            (Segment::Field(name), _) => f.write_str(name),
+            (Segment::Item(index), _) => write!(f, "[{index}]"),
         }
     }
 }

@@ -76,21 +76,21 @@ mod tests {
     }
 
     #[test]
-    fn it_reaches_both_ends_and_leaves_them_never() {
+    fn a_curve_reaches_both_ends_and_stays_between_them() {
         let values: Vec<u32> = (0..60).map(|n| CURVE.replicas(seconds(n))).collect();
         assert_eq!((values.iter().min(), values.iter().max()), (Some(&1), Some(&5)));
         assert!((0..60).all(|n| (0.0..=1.0).contains(&CURVE.level(seconds(n)))));
     }
 
     #[test]
-    fn it_goes_the_way_it_says() {
+    fn a_curve_starts_in_its_direction() {
         assert!(CURVE.level(seconds(5)) > CURVE.level(seconds(0)));
         let falling = Curve { rising: false, ..CURVE };
         assert!(falling.level(seconds(5)) < falling.level(seconds(0)));
     }
 
     #[test]
-    fn no_room_to_scale_is_a_straight_line() {
+    fn a_range_of_one_value_is_constant() {
         let fixed = Curve {
             min: 3,
             max: 3,

@@ -1,4 +1,4 @@
-//! The stand-in Kubernetes API and the sample services in one process.
+//! The simulated Kubernetes API and the sample services in one process.
 
 use std::io;
 use std::net::SocketAddr;

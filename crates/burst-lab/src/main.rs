@@ -39,6 +39,7 @@ async fn start(args: Args) -> Result<(), Box<dyn Error>> {
 
 async fn serve(options: &Serve, mut signals: Signals) -> Result<(), Box<dyn Error>> {
     let mut lab = Lab::start(sample::cluster()?, options.lab.api, options.lab.services).await?;
+    lab.api.watches.configure(options.watches.config());
     if !options.still {
         lab.vary_load();
     }

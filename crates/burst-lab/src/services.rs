@@ -23,12 +23,7 @@ impl SampleServices {
 
 impl Handler for SampleServices {
     fn handle(&self, request: &Request<Bytes>) -> Reply {
-        let host = request
-            .headers()
-            .get(HOST)
-            .and_then(|host| host.to_str().ok())
-            .unwrap_or_default();
-        let host = host.split(':').next().unwrap_or_default();
+        let host = requested_host(request).unwrap_or_default();
         let services = sample::services(&self.cluster);
         let (status, body) = match services.iter().find(|service| service.host() == host) {
             Some(service) => (
@@ -52,17 +47,25 @@ impl Handler for SampleServices {
     }
 }
 
+/// The host of a request without its port. HTTP/2 has it in the URI.
+fn requested_host(request: &Request<Bytes>) -> Option<&str> {
+    match request.uri().host() {
+        Some(host) => Some(host),
+        None => request.headers().get(HOST)?.to_str().ok()?.split(':').next(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn get(host: &str) -> (u16, String) {
+        answer(Request::builder().uri("/").header("host", host))
+    }
+
+    fn answer(request: http::request::Builder) -> (u16, String) {
         let services = SampleServices::new(sample::cluster().unwrap());
-        let request = Request::builder()
-            .uri("/")
-            .header("host", host)
-            .body(Bytes::new())
-            .unwrap();
+        let request = request.body(Bytes::new()).unwrap();
         let Reply::Response(response) = services.handle(&request) else {
             panic!("no response")
         };
@@ -73,14 +76,16 @@ mod tests {
     }
 
     #[test]
-    fn the_host_says_which_service_answers() {
+    fn the_host_selects_the_service() {
         let wanted = (200, "hello from default/ngsa-svc-1\n".to_owned());
         assert_eq!(get("ngsa-svc-1.default.svc.cluster.local"), wanted);
         assert_eq!(get("ngsa-svc-1.default.svc.cluster.local:8080"), wanted);
+        let of_http2 = Request::get("http://ngsa-svc-1.default.svc.cluster.local:8080/");
+        assert_eq!(answer(of_http2), wanted);
     }
 
     #[test]
-    fn an_unknown_host_is_told_the_known_ones() {
+    fn the_answer_to_an_unknown_host_lists_the_known_hosts() {
         let (status, body) = get("nobody.here");
         assert_eq!(status, 404);
         assert!(body.contains("queue.data.svc.cluster.local"), "{body}");

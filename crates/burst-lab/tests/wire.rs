@@ -1,4 +1,4 @@
-//! What a client of the stand-in sees on the socket.
+//! The bytes that a client of the simulated API sees on the socket.
 
 use std::io::ErrorKind;
 use std::time::Duration;

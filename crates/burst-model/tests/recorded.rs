@@ -127,7 +127,7 @@ fn two_pages_are_the_whole_list() {
 }
 
 #[test]
-fn refusals_of_the_api_server_say_what_is_missing() {
+fn refusals_of_the_api_server_name_the_missing_permission() {
     let rollouts = workloads(Resource::new("argoproj.io", "v1alpha1", "rollouts", "Rollout"));
     for (source, status, file, words, advice) in [
         (

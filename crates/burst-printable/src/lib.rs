@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown() {
+    fn characters_that_control_a_terminal_are_made_visible() {
         for (text, shown) in [
             ("web", "web"),
             ("größe – 5 Mi", "größe – 5 Mi"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_and_says_by_how_much() {
+    fn cut_text_ends_with_the_number_of_omitted_characters() {
         let text = |longer: usize| Printable::new("é".repeat(LONGEST + longer)).to_string();
         assert_eq!(text(0), "é".repeat(LONGEST));
         assert_eq!(text(1), format!("{}… (1 more character)", "é".repeat(LONGEST)));

@@ -36,18 +36,21 @@ pub struct Burstctl {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Work with HorizontalPodAutoscalers, mostly without a cluster.
+    #[command(after_long_help = examples::HPA)]
     Hpa {
         /// The command to run.
         #[command(subcommand)]
         command: HpaCommand,
     },
     /// Install the filter in an Istio mesh.
+    #[command(after_long_help = examples::ISTIO_RENDER)]
     Istio {
         /// The command to run.
         #[command(subcommand)]
         command: IstioCommand,
     },
     /// Work with policies for external metrics, mostly without a cluster.
+    #[command(after_long_help = examples::POLICY)]
     Policy {
         /// The command to run.
         #[command(subcommand)]
@@ -74,7 +77,7 @@ pub enum Command {
     #[cfg(feature = "live")]
     #[command(verbatim_doc_comment, after_long_help = examples::PREVIEW)]
     Preview(PreviewArgs),
-    /// Check the filter on Istio gateways, and say how to fix what is wrong
+    /// Check the filter on Istio gateways, and explain how to fix problems
     ///
     /// Changes nothing. Your user needs the verb list on pods and on the Istio kinds in
     /// the gateway's namespace, create on subjectaccessreviews.authorization.k8s.io,
@@ -119,7 +122,7 @@ pub enum PolicyCommand {
 /// The commands of `burstctl hpa`.
 #[derive(Debug, Subcommand)]
 pub enum HpaCommand {
-    /// Report what kube-apiserver refuses and what can never work
+    /// Report HPAs that kube-apiserver refuses or that can never work
     #[command(verbatim_doc_comment, after_long_help = examples::LINT)]
     Lint(LintArgs),
     /// Write autoscaling/v2 YAML from short forms and from HPAs
@@ -128,7 +131,7 @@ pub enum HpaCommand {
     /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2
     #[command(verbatim_doc_comment, after_long_help = examples::MIGRATE)]
     Migrate(MigrateArgs),
-    /// Explain in words and numbers what HPAs do
+    /// Explain HPAs in words and numbers
     #[command(verbatim_doc_comment, after_long_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Simulate the HPA controller over a changing load
@@ -220,7 +223,7 @@ pub struct ExplainArgs {
     /// --context, the NAMESPACE/NAME of HPAs in the cluster
     #[arg(verbatim_doc_comment, value_name = "FILE | NAMESPACE/NAME", required = true)]
     pub subjects: Vec<PathBuf>,
-    /// Explain the status in the file: what the controller did last.
+    /// Explain the status in the file too: the controller's last decision.
     #[arg(long)]
     pub status: bool,
     /// The Kubernetes version whose rules apply.
@@ -350,16 +353,20 @@ mod tests {
         assert!(too_long.is_empty(), "{too_long:#?}");
     }
 
+    #[test]
+    fn the_help_of_each_command_has_examples() {
+        for help in help_texts(&mut Burstctl::command()) {
+            assert!(help.contains("\nExamples:\n  "), "{help}");
+        }
+    }
+
     #[cfg(feature = "live")]
     #[test]
-    fn help_states_the_exit_codes_and_has_examples() {
+    fn help_states_the_exit_codes() {
         for words in ["preview", "doctor", "policy test", "policy check"] {
             let words = ["burstctl"].into_iter().chain(words.split(' ')).chain(["--help"]);
             let help = Burstctl::try_parse_from(words).unwrap_err().to_string();
-            assert!(
-                help.contains("Exits with 0 if ") && help.contains("Examples:\n"),
-                "{help}"
-            );
+            assert!(help.contains("Exits with 0 if "), "{help}");
         }
     }
 

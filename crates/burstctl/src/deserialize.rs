@@ -11,7 +11,7 @@ pub(crate) struct DeserializeError {
     pub(crate) field: String,
     /// The text to point at.
     pub(crate) span: Span,
-    /// What is wrong.
+    /// The reason.
     pub(crate) detail: String,
 }
 
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_place() {
+    fn errors_have_positions() {
         assert_eq!(error("_size: many\n"), ("_size".to_owned(), 1, 8));
         assert_eq!(error("_size: 1\nsise: 2\n"), ("sise".to_owned(), 2, 1));
         assert_eq!(error("_size: 1\n_size: 2\n"), ("_size".to_owned(), 2, 1));

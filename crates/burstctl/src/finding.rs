@@ -22,7 +22,7 @@ pub struct Finding {
     pub field: String,
     /// The kind of the problem.
     pub kind: FindingKind,
-    /// What is wrong.
+    /// The reason.
     pub detail: String,
     /// How to fix it, if that is not obvious.
     pub advice: Option<String>,

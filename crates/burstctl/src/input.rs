@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_windows_writes_is_text() {
+    fn utf_16_and_windows_line_ends_are_read() {
         let text = "metadata: {name: é}\r\n";
         let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_cost_their_document_and_have_a_place() {
+    fn invalid_utf8_has_a_position_and_affects_one_document() {
         let yaml = b"metadata: {name: a}\n---\n# caf\xe9\nmetadata: {name: b}\n---\nmetadata: {name: c}\n";
         let titles = ["default/a", "default/c"].map(str::to_owned).to_vec();
         assert_eq!(read(yaml), (titles, vec!["3:6: a byte that is not UTF-8".to_owned()]));

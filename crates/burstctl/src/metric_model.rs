@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_load_is_lost_when_it_does_not_divide() {
+    fn the_remainder_of_a_load_is_not_lost() {
         let samples = distribute(1001, &pods(&[true, false, true]), Time::from_secs(15));
         let values: Vec<i64> = samples.values().map(|sample| sample.value).collect();
         assert_eq!(values, [501, 0, 500]);

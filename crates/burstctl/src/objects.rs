@@ -124,7 +124,7 @@ mod tests {
     use crate::yaml::documents;
 
     #[test]
-    fn lists_are_taken_apart_however_they_are_called() {
+    fn lists_of_any_kind_are_expanded() {
         let text = "apiVersion: v1\nkind: List\nitems:\n- kind: HorizontalPodAutoscalerList\n  apiVersion: autoscaling/v2\n  \
                     items:\n  - metadata: {name: a}\n  - metadata: {name: b, namespace: shop}\n- kind: Service\n";
         let tree = documents(text).remove(0).content.unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_items_is_one_object() {
+    fn an_object_without_items_is_one_object() {
         for (text, kinds) in [
             ("kind: AllowList\nspec: {}\n", &["AllowList"] as &[_]),
             ("kind: List\nitems: 5\n", &["List"]),

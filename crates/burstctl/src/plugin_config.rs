@@ -58,12 +58,13 @@ pub fn parse(config: &Value) -> Result<Config, InvalidConfig> {
         let parsed = Config::parse(text.as_bytes(), Artifact::Full);
         return parsed.map_err(|error| InvalidConfig(error.to_string()));
     }
-    Config::parse(config.to_string().as_bytes(), Artifact::Full).map_err(|error| {
-        let reason = error.to_string();
-        // The position in JSON that burstctl made is not useful.
-        let reason = reason.rsplit_once(" at line ").map_or(&*reason, |(reason, _)| reason);
-        InvalidConfig(reason.to_owned())
-    })
+    Config::parse(config.to_string().as_bytes(), Artifact::Full)
+        .map_err(|error| InvalidConfig(without_json_position(&error.to_string()).to_owned()))
+}
+
+/// Returns a reason without its position, which refers to JSON that burstctl generated and not to the user's file.
+pub(crate) fn without_json_position(reason: &str) -> &str {
+    reason.rsplit_once(" at line ").map_or(reason, |(reason, _)| reason)
 }
 
 /// Checks that a configuration reads a cluster.
@@ -85,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_form_has_its_configuration_in_a_place_of_its_own() {
+    fn the_configuration_is_found_in_each_kind_of_manifest() {
         let config = json!({"cluster": "kube"});
         let string = json!({"@type": "type.googleapis.com/google.protobuf.StringValue", "value": config.to_string()});
         let message = json!({"@type": "type.googleapis.com/google.protobuf.Struct", "value": config});
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused_as_the_filter_refuses_it() {
+    fn invalid_json_is_refused_with_the_filters_message() {
         let value = json!({"value": "{\"cluster\": \"kube\",\n}"});
         let patch = json!({"patch": {"value": {"typed_config": {"config": {"configuration": value}}}}});
         let object = json!({"kind": "EnvoyFilter", "spec": {"configPatches": [patch]}});
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spoke_has_no_cluster_to_look_at() {
+    fn the_configuration_of_a_spoke_has_no_cluster_to_preview() {
         let reads = |config| require_cluster_source(&parse(&config).unwrap());
         assert_eq!(reads(json!({"cluster": "kube"})), Ok(()));
         let refused = reads(json!({"cluster": "hub", "source": "hub"})).unwrap_err();

@@ -106,7 +106,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Escapes what serde leaves although a terminal executes it. Outside of strings JSON is ASCII without DEL.
+/// Escapes characters that a terminal would execute and that serde does not escape. Outside of strings JSON is ASCII
+/// without DEL.
 fn escape_json(json: &str) -> Cow<'_, str> {
     let is_printable_or_newline = |character: char| character == '\n' || is_printable(character);
     if json.chars().all(is_printable_or_newline) {
@@ -118,8 +119,8 @@ fn escape_json(json: &str) -> Cow<'_, str> {
             if is_printable_or_newline(character) {
                 text.push(character);
             } else {
-                let units = character.encode_utf16(&mut units).iter();
-                text.extend(units.map(|unit| format!("\\u{unit:04x}")));
+                let encoded = character.encode_utf16(&mut units).iter();
+                text.extend(encoded.map(|unit| format!("\\u{unit:04x}")));
             }
             text
         })
@@ -136,8 +137,8 @@ pub fn escape_workflow_commands(line: &str) -> Cow<'_, str> {
         return line.into();
     }
     let indent = line.strip_suffix(text).unwrap_or_default();
-    let text = text.replace("##[", "##\\[");
-    format!("{indent}{}{text}", if at_start { "\\" } else { "" }).into()
+    let escaped = text.replace("##[", "##\\[");
+    format!("{indent}{}{escaped}", if at_start { "\\" } else { "" }).into()
 }
 
 #[cfg(test)]
@@ -153,7 +154,7 @@ mod tests {
     const HOSTILE: &str = "::error::a\n\u{1b}[2J##[debug]\u{9b}b";
 
     #[test]
-    fn a_line_is_one_line_and_no_command() {
+    fn text_is_one_line_without_workflow_commands() {
         let line = |text: &str| printed(false, |printer| printer.line(text));
         assert_eq!(line("shop/web: well"), "shop/web: well\n");
         assert_eq!(line(HOSTILE), "\\::error::a␊␛[2J##\\[debug]\u{fffd}b\n");
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_in_characters_that_are_printable() {
+    fn json_escapes_unprintable_characters() {
         for text in [HOSTILE, "\u{7f}\u{202e}\u{e0041}\"\\", "é ✓"] {
             for json in [
                 printed(false, |printer| printer.json(&[text])),

@@ -16,13 +16,11 @@ impl Unit {
     pub fn of(target: &Quantity) -> Self {
         let canonical = target.to_string();
         let suffix = canonical.trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
-        let one = format!("1{suffix}").parse().ok();
-        let one = one.filter(|one: &Quantity| Quantity::from_milli(one.milli_value()) == *one);
-        // The controller rounds to thousandths.
-        one.map_or_else(
-            || Self::new("m", 1),
-            |one: Quantity| Self::new(suffix, one.milli_value()),
-        )
+        match format!("1{suffix}").parse::<Quantity>() {
+            Ok(one) if Quantity::from_milli(one.milli_value()) == one => Self::new(suffix, one.milli_value()),
+            // The controller rounds to thousandths.
+            _ => Self::new("m", 1),
+        }
     }
 
     /// Per cent.

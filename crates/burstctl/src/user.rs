@@ -3,7 +3,7 @@
 /// The user that the HPA controller is to an API server.
 pub(crate) const HPA_CONTROLLER: &str = "system:serviceaccount:kube-system:horizontal-pod-autoscaler";
 
-/// The groups that an API server puts a user into, whoever else does.
+/// The groups to which an API server itself adds a user.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens>
 #[must_use]
 pub(crate) fn groups_of(user: &str) -> Vec<String> {

@@ -22,7 +22,7 @@ pub(crate) struct Callout {
     pub(crate) timeout: Option<Duration>,
     pub(super) token: u32,
     pub(super) sent: Duration,
-    /// The stand-in has returned [`Answer::Never`] for it.
+    /// The fake server has returned [`Answer::Never`] for it.
     pub(super) hangs: bool,
 }
 
@@ -148,7 +148,7 @@ impl VmState {
         }))
     }
 
-    /// Marks a callout that the stand-in will not answer.
+    /// Marks a callout that the fake server will not answer.
     pub(super) fn leave_unanswered(&mut self, root: u32, token: u32) {
         let callouts = self
             .roots

@@ -82,7 +82,7 @@ impl FakeEnvoy {
         self
     }
 
-    /// Sets a stand-in for the Kubernetes API, or for any other server that the filter calls. It answers callouts in
+    /// Sets a fake server for the Kubernetes API, or for any other server that the filter calls. It answers callouts in
     /// [`Vm::answer`], in [`Self::answer`], and in [`Self::advance`] before time passes. It replaces an earlier one.
     pub(crate) fn kube<A: Into<Answer>>(self, mut stand_in: impl FnMut(&Callout) -> A + Send + 'static) -> Self {
         self.proxy
@@ -198,7 +198,7 @@ impl FakeEnvoy {
         }
     }
 
-    /// Lets the stand-in answer every VM until all of them are idle.
+    /// Lets the fake server answer every VM until all of them are idle.
     pub(crate) fn answer(&self) -> &Self {
         for vm in self.vms() {
             vm.answer();
@@ -206,7 +206,7 @@ impl FakeEnvoy {
         self
     }
 
-    /// Moves the clock. Ticks and timeouts on the way fire at their own time. If there is a stand-in, it answers before
+    /// Moves the clock. Ticks and timeouts on the way fire at their own time. If there is a fake server, it answers before
     /// time passes.
     pub(crate) fn advance(&self, by: Duration) -> &Self {
         let end = self.proxy.now() + by;
@@ -267,7 +267,7 @@ impl FakeEnvoy {
         self.proxy.state().stats.histogram(name)
     }
 
-    /// What the filter has logged on all threads, canaries included.
+    /// The lines that the filter has logged on all threads, canaries included.
     pub(crate) fn log(&self) -> Vec<LogLine> {
         self.proxy.state().log.clone()
     }

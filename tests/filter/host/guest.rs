@@ -38,13 +38,13 @@ pub(crate) struct Module {
     pub(crate) response_headers: HeadersCallback,
     pub(crate) delete: Option<extern "C" fn(u32)>,
     /// Whether it has the SDK's callbacks for bodies, for the access log and for `on_done`.
-    pub(crate) everything: bool,
+    pub(crate) has_sdk_callbacks: bool,
 }
 
 pub(crate) type HeadersCallback = extern "C" fn(u32, usize, bool) -> Action;
 
 impl Module {
-    /// A module that exports only what the SDK exports.
+    /// A module with the SDK's exports only.
     pub(crate) fn sdk_only(initialize: extern "C" fn()) -> Self {
         Self {
             initialize,
@@ -57,7 +57,7 @@ impl Module {
             request_headers: Some(proxy_on_request_headers),
             response_headers: proxy_on_response_headers,
             delete: Some(proxy_on_delete),
-            everything: true,
+            has_sdk_callbacks: true,
         }
     }
 }
@@ -87,12 +87,12 @@ fn module() -> Module {
     with(|vm| vm.module)
 }
 
-/// Calls an export, or returns what a host assumes when the module does not have it.
+/// Calls an export, or returns the value that a host assumes for a missing export.
 fn if_exported<R>(absent: R, call: impl FnOnce() -> R) -> R {
-    if module().everything { call() } else { absent }
+    if module().has_sdk_callbacks { call() } else { absent }
 }
 
-/// Calls the guest on behalf of a context, then carries out what the guest deferred to the end of its callback.
+/// Calls the guest on behalf of a context, then performs the actions that the guest deferred to the end of its callback.
 pub(super) fn enter<R>(context: u32, callback: impl FnOnce() -> R) -> R {
     let before = with(|vm| {
         let current = std::mem::replace(&mut vm.current, context);

@@ -59,7 +59,7 @@ fn on<R>(id: u32, look: impl FnOnce(&mut Stream) -> R) -> R {
     with(|vm| look(vm.streams.get_mut(&id).expect("the stream is open")))
 }
 
-/// What follows a callback of the request phase: the local reply that it asked for, a pause, or the next step.
+/// The step after a callback of the request phase: the local reply that it asked for, a pause, or the next phase.
 fn flows_on(id: u32, action: Action) -> bool {
     let (reply, head) = on(id, |stream| (stream.wanted_reply.take(), stream.request.is_head()));
     if let Some(mut reply) = reply {

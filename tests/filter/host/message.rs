@@ -59,7 +59,7 @@ impl fmt::Debug for Text<'_> {
     }
 }
 
-/// What a client sends.
+/// A client's request.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(super) headers: Headers,
@@ -107,7 +107,7 @@ impl Request {
     }
 }
 
-/// What an upstream answers, either to a client's request or to a callout.
+/// An upstream's response, either to a client's request or to a callout.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Response {
     pub(super) headers: Headers,
@@ -178,7 +178,7 @@ impl Response {
     }
 }
 
-/// Who sent the response that a client received.
+/// The sender of the response that a client received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     Upstream,

@@ -24,10 +24,11 @@
 //! and [`Vm::before_read`] interrupts a callback. Each [`FakeEnvoy`] is independent, so tests run in parallel. The
 //! filter's log lines are printed as they come; the test harness shows them for a test that fails.
 //!
-//! # What matches Envoy
-//! The behaviour that the tests in `probe` name. Statuses follow the sources of Envoy 1.40 and proxy-wasm-cpp-host.
+//! # Like Envoy
+//! The tests in `probe` name the behaviour that is the same. Statuses follow the sources of Envoy 1.40 and
+//! proxy-wasm-cpp-host.
 //!
-//! # What differs from Envoy
+//! # Unlike Envoy
 //! - All VMs share the filter's statics and the level given to `set_log_level`. A VM that ends without a trap drops
 //!   its thread-locals.
 //! - A panic's text is logged even if the filter has never called `set_log_level`.
@@ -36,7 +37,8 @@
 //!   canary if the configuration has not had one.
 //! - [`Vm::tick`] ticks when the test calls it, and does not move the clock.
 //! - Properties: only those in [`property`]; no lists, maps or whole messages. `clear_route_cache` has no effect.
-//! - Streams: no trailers, a body in one piece, and no body after a pause. A client sees what leaves the filter chain.
+//! - Streams: no trailers, a body in one piece, and no body after a pause. A client sees the response as it leaves the
+//!   filter chain.
 //! - No TCP and no gRPC: every cluster is unknown to gRPC calls.
 //! - The reload backoff has no jitter.
 //! - Replies and resumed requests of one callback do not nest. More of them than the stack can hold still trap the VM.

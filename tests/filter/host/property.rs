@@ -1,6 +1,6 @@
-//! `get_property`: what Envoy 1.33 and later know in which phase.
+//! `get_property`: the properties that Envoy 1.33 and later have in each phase.
 //!
-//! Only what a filter of this kind asks for; all else is absent, as `cluster_name` and its like are since 1.33.
+//! It has only the properties that a filter of this kind reads. All others are absent, as `cluster_name` is since 1.33.
 
 use super::message::Headers;
 use super::route::{IstioService, Route};
@@ -22,7 +22,7 @@ impl VmState {
         }
     }
 
-    /// Filter state of the stream, under a name with a prefix: it never replaces what Envoy itself knows.
+    /// Filter state of the stream, under a name with a prefix: it never replaces a property of Envoy itself.
     pub(super) fn set_property(&mut self, path: &[u8], value: Vec<u8>) -> Result<(), Status> {
         self.stream()
             .ok_or(Status::NotFound)?

@@ -1,4 +1,4 @@
-//! What all VMs of one proxy share: clock, shared data, queues, stats, clusters and log.
+//! The state that all VMs of one proxy share: clock, shared data, queues, stats, clusters and log.
 
 use super::callout::{Answer, BODY_LIMIT, Callout};
 use super::log::LogLine;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// 2026-01-01T00:00:00Z, as time since the epoch.
 const START: Duration = Duration::from_secs(1_767_225_600);
 
-/// What happens to a thread's requests after its VM has trapped: FAIL_CLOSED, FAIL_OPEN or FAIL_RELOAD.
+/// The treatment of a thread's requests after its VM has trapped: FAIL_CLOSED, FAIL_OPEN or FAIL_RELOAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailurePolicy {
     /// 503 until a restart: Envoy's default.
@@ -94,7 +94,7 @@ impl Proxy {
         self.stand_in.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// The stand-in's answer, if there is a stand-in.
+    /// The fake server's answer, if there is a fake server.
     pub(super) fn ask(&self, callout: &Callout) -> Option<Answer> {
         let mut stand_in = self.stand_in.lock().unwrap_or_else(PoisonError::into_inner);
         stand_in.as_mut().map(|answer| answer(callout))

@@ -1,8 +1,8 @@
-//! The upstream of a request, and what Envoy knows of it.
+//! The upstream of a request, and its properties in Envoy.
 
 use super::message::Response;
 
-/// What the route of a request leads to.
+/// The destination of a request's route.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     /// Known to the filter as `xds.cluster_name`.

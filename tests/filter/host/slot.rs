@@ -232,7 +232,7 @@ impl Slot {
         }
     }
 
-    /// What the client receives in the end. `None` if the filter has paused the stream.
+    /// The response that the client receives in the end. `None` if the filter has paused the stream.
     pub(super) fn finish(&self, opened: Opened) -> Option<Seen> {
         let (vm, stream) = match opened {
             Opened::Inside { vm, stream } => (vm, stream),
@@ -286,7 +286,7 @@ impl Slot {
         context
     }
 
-    /// What a client receives when there is no VM for its request.
+    /// The response to a request without a VM.
     fn around(&self, end: End) -> Seen {
         match (self.proxy.state().failure_policy, end) {
             (FailurePolicy::Open, End::Upstream(response)) => Seen {

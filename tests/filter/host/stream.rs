@@ -16,7 +16,7 @@ pub(super) struct Stream {
     pub(super) route: Route,
     /// Set from the response phase on.
     pub(super) response: Option<Response>,
-    /// What the running callback may access.
+    /// The maps and bodies that the running callback may access.
     pub(super) lent: Lent,
     /// A local reply that the filter asked for. It is sent when the callback is over.
     pub(super) wanted_reply: Option<Response>,

@@ -113,16 +113,16 @@ impl Vm {
         self.settled()
     }
 
-    /// Lets the stand-in answer until only unanswerable callouts are left.
+    /// Lets the fake server answer until only unanswerable callouts are left.
     ///
     /// # Panics
-    /// If there is no stand-in, or if the filter sends another callout after every answer.
+    /// If there is no fake server, or if the filter sends another callout after every answer.
     pub(crate) fn answer(&self) -> &Self {
         for _ in 0..MAX_ANSWERS {
             let Some(callout) = self.callouts().into_iter().find(|callout| !callout.hangs) else {
                 return self;
             };
-            let answer = self.envoy.proxy.ask(&callout).expect("a stand-in, given by kube()");
+            let answer = self.envoy.proxy.ask(&callout).expect("a fake server, given by kube()");
             self.reply(&callout, answer);
         }
         panic!("the filter answers each of {MAX_ANSWERS} answers with the next callout");

@@ -15,7 +15,7 @@ fn caller() -> (FakeEnvoy, Vm) {
     (envoy, worker)
 }
 
-/// What the probe logged of its callout's end: sizes, body, `get_grpc_status`.
+/// The log lines of the probe for the end of its callout: sizes, body, `get_grpc_status`.
 fn ending(answer: impl Into<Answer>) -> [String; 3] {
     let (envoy, worker) = caller();
     worker.tick();
@@ -47,7 +47,7 @@ fn a_callout_is_pending_until_it_is_answered() {
 }
 
 #[test]
-fn failures_before_the_headers_look_like_answers() {
+fn failures_before_the_headers_arrive_as_synthetic_responses() {
     let reset = "upstream connect error or disconnect/reset before headers. reset reason:";
     let many = (0..100).fold(Response::ok(), |response, n| response.header(&format!("x-{n}"), ""));
     let rows = [
@@ -64,7 +64,7 @@ fn failures_before_the_headers_look_like_answers() {
 }
 
 #[test]
-fn failures_after_the_headers_leave_nothing_but_a_grpc_status() {
+fn failures_after_the_headers_arrive_as_an_empty_response_with_a_grpc_status() {
     assert_eq!(
         ending(Answer::Reset),
         ["0 headers, 0 bytes, 0 trailers, None", "", "11 reset"]
@@ -72,7 +72,7 @@ fn failures_after_the_headers_leave_nothing_but_a_grpc_status() {
 }
 
 #[test]
-fn the_grpc_status_of_a_cut_off_callout_outlives_it() {
+fn the_grpc_status_of_a_reset_callout_is_visible_in_the_next_one() {
     let (envoy, worker) = caller();
     worker.tick().reply(&worker.callouts()[0], Answer::Reset);
     worker.tick().reply(&worker.callouts()[0], Response::ok());
@@ -97,8 +97,8 @@ fn a_body_over_the_limit_is_dropped_entirely() {
 }
 
 #[test]
-fn reading_a_header_of_no_answer_traps_in_the_sdk() {
-    let envoy = envoy("tick=60000 call careless");
+fn reading_a_header_of_an_empty_response_traps_in_the_sdk() {
+    let envoy = envoy("tick=60000 call reads-missing-header");
     let worker = envoy.worker();
     worker.tick().reply(&worker.callouts()[0], Answer::Reset);
     assert!(!worker.alive());
@@ -148,7 +148,7 @@ fn a_callout_to_an_unknown_cluster_is_refused_at_once() {
     assert!(worker.callouts().is_empty());
     worker.inside(call("kube", whole, Duration::ZERO)).unwrap();
     envoy.advance(1000 * SECOND);
-    assert_eq!(worker.callouts().len(), 1, "no timeout is for ever");
+    assert_eq!(worker.callouts().len(), 1, "a timeout of zero never ends");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_stub_answers_before_time_passes() {
 #[test]
 #[should_panic(expected = "with the next callout")]
 fn a_filter_that_calls_out_in_a_loop_fails_the_test() {
-    let envoy = envoy("tick=1000 call restless").kube(|_| Response::status(503));
+    let envoy = envoy("tick=1000 call calls-again").kube(|_| Response::status(503));
     envoy.worker().tick().answer();
 }
 

@@ -18,7 +18,7 @@ fn a_configuration_runs_in_a_canary_before_each_live_vm() {
 }
 
 #[test]
-fn the_canary_leaves_its_counts_and_its_queues_but_neither_calls_nor_done() {
+fn the_stats_and_queues_of_a_canary_remain_and_its_callouts_and_on_done_do_not_run() {
     let envoy = envoy("count queue tick=1000 call-in-configure");
     let worker = envoy.worker();
     assert_eq!(envoy.stat("configured"), Some(2));
@@ -29,7 +29,7 @@ fn the_canary_leaves_its_counts_and_its_queues_but_neither_calls_nor_done() {
 }
 
 #[test]
-fn a_refused_configuration_names_its_log_lines_and_leaves_no_vm() {
+fn a_refusal_carries_its_log_lines_and_leaves_no_vm() {
     let envoy = envoy("refuse");
     let refused = envoy.try_worker().err().unwrap();
     assert!(
@@ -40,7 +40,7 @@ fn a_refused_configuration_names_its_log_lines_and_leaves_no_vm() {
 }
 
 #[test]
-fn a_panic_in_on_configure_refuses_too() {
+fn a_panic_in_on_configure_refuses_the_configuration() {
     let refused = envoy("panic-in-configure").try_worker().err().unwrap();
     let line = refused.log.last().unwrap();
     assert_eq!((line.level, line.thread), (LogLevel::Critical, ThreadName::Main));
@@ -154,7 +154,7 @@ fn a_tick_period_of_zero_is_off() {
 }
 
 #[test]
-fn an_empty_configuration_reads_as_none_and_no_configuration_reads_outside_of_configure() {
+fn the_configuration_is_readable_only_in_on_configure_and_an_empty_one_is_none() {
     let envoy = envoy("");
     let worker = envoy.worker();
     assert_eq!(counted(&envoy, "configure 0: "), 2);

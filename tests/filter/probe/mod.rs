@@ -1,5 +1,5 @@
-//! Tests of the fake host itself, with a small filter that logs what it meets. Each holds one rule of Envoy that
-//! surprises, as seen on a real one.
+//! Tests of the fake host itself, with a small filter that logs its callbacks. Each test has one rule of Envoy that may
+//! surprise you. The rules were observed on a real Envoy.
 
 mod callouts;
 mod contexts;
@@ -22,7 +22,7 @@ fn envoy(configuration: &str) -> FakeEnvoy {
         .cluster("kube")
 }
 
-/// What was logged, in order.
+/// The logged lines, in order.
 fn logged(envoy: &FakeEnvoy) -> Vec<String> {
     envoy.log().into_iter().map(|line| line.text).collect()
 }
@@ -31,7 +31,7 @@ fn counted(envoy: &FakeEnvoy, text: &str) -> usize {
     logged(envoy).iter().filter(|line| line.contains(text)).count()
 }
 
-/// The last line that begins so, without that beginning.
+/// The last line with this beginning, without the beginning.
 fn last(envoy: &FakeEnvoy, beginning: &str) -> Option<String> {
     logged(envoy)
         .iter()
@@ -49,7 +49,7 @@ extern "C" fn initialize() {
     proxy_wasm::set_root_context(|_| Box::new(Probe::default()));
 }
 
-/// Does what the words of its configuration say.
+/// A filter that acts on the words of its configuration.
 #[derive(Default)]
 struct Probe {
     words: Vec<String>,
@@ -57,7 +57,7 @@ struct Probe {
 }
 
 impl Probe {
-    fn told(&self, word: &str) -> bool {
+    fn has_word(&self, word: &str) -> bool {
         self.words.iter().any(|other| other == word)
     }
 
@@ -77,8 +77,8 @@ impl Context for Probe {
                 .ok()
                 .flatten()
         };
-        // Reading a header where there is none is BadArgument, over which the SDK panics.
-        let status = if headers > 0 || self.told("careless") {
+        // Reading a missing header returns BadArgument, and then the SDK panics.
+        let status = if headers > 0 || self.has_word("reads-missing-header") {
             read(":status")
         } else {
             None
@@ -91,14 +91,14 @@ impl Context for Probe {
         );
         info!("answer body: {}", body.map(text).unwrap_or_default());
         info!("answer status: {code} {}", message.unwrap_or_default());
-        if self.told("restless") {
+        if self.has_word("calls-again") {
             self.call("/again");
         }
     }
 
     fn on_done(&mut self) -> bool {
         info!("done");
-        !self.told("linger")
+        !self.has_word("linger")
     }
 }
 
@@ -117,33 +117,33 @@ impl RootContext for Probe {
                 self.set_tick_period(Duration::from_millis(period.parse().unwrap()));
             }
         }
-        if self.told("call-in-configure") {
+        if self.has_word("call-in-configure") {
             self.call("/configure");
         }
-        if self.told("count") {
+        if self.has_word("count") {
             let id = hostcalls::define_metric(MetricType::Counter, "configured").unwrap();
             hostcalls::increment_metric(id, 1).unwrap();
         }
-        if self.told("queue") {
+        if self.has_word("queue") {
             let queue = self.register_shared_queue("probe");
             info!("queue {queue}");
         }
-        assert!(!self.told("panic-in-configure"), "told to panic");
-        !self.told("refuse")
+        assert!(!self.has_word("panic-in-configure"), "told to panic");
+        !self.has_word("refuse")
     }
 
     fn on_tick(&mut self) {
         self.ticks += 1;
         info!("tick {}", self.ticks);
-        if self.told("call") {
+        if self.has_word("call") {
             self.call(&format!("/{}", self.ticks));
         }
-        if self.told("write") {
+        if self.has_word("write") {
             self.set_shared_data("first", Some(b"1"), None).unwrap();
             self.set_shared_data("second", Some(b"2"), None).unwrap();
         }
-        assert!(!self.told("panic-in-tick"), "told to panic");
-        if self.told("linger") && self.ticks > 1 {
+        assert!(!self.has_word("panic-in-tick"), "told to panic");
+        if self.has_word("linger") && self.ticks > 1 {
             self.done();
         }
     }
@@ -164,7 +164,7 @@ impl RootContext for Probe {
     }
 }
 
-/// Does what the path of the request says.
+/// A stream that acts on the path of its request.
 struct Stream {
     configuration: String,
 }
@@ -178,7 +178,7 @@ impl Context for Stream {
 
 impl HttpContext for Stream {
     fn on_http_request_headers(&mut self, count: usize, end_of_stream: bool) -> Action {
-        look("request");
+        log_properties("request");
         info!("request headers {count} {end_of_stream}");
         let reply = |headers, body: &[u8]| send_http_response(200, headers, Some(body)).unwrap();
         match get_map_value_bytes(MapType::HttpRequestHeaders, ":path")
@@ -196,7 +196,7 @@ impl HttpContext for Stream {
     }
 
     fn on_http_response_headers(&mut self, _: usize, _: bool) -> Action {
-        look("response");
+        log_properties("response");
         info!("passed {}", self.configuration);
         hostcalls::set_map_value_bytes(MapType::HttpResponseHeaders, "x-probe", Some(b"seen")).unwrap();
         if get_map_value_bytes(MapType::HttpResponseHeaders, "x-trap")
@@ -220,12 +220,12 @@ impl HttpContext for Stream {
     }
 
     fn on_log(&mut self) {
-        look("log");
+        log_properties("log");
     }
 }
 
-/// Logs what a phase can see.
-fn look(phase: &str) {
+/// Logs the properties that a phase can read.
+fn log_properties(phase: &str) {
     for path in [
         &["xds", "cluster_name"][..],
         &["cluster_name"],

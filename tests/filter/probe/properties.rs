@@ -4,7 +4,7 @@ use super::{envoy, last};
 use crate::host::{FakeEnvoy, Plugin, Request, Response, Route};
 use proxy_wasm::hostcalls;
 
-/// What a phase saw of a property.
+/// The value of a property that a phase has read.
 fn seen(envoy: &FakeEnvoy, phase: &str, property: &str) -> String {
     last(envoy, &format!("{phase} {property}: ")).unwrap()
 }
@@ -15,7 +15,7 @@ fn through(route: Route, path: &str) -> FakeEnvoy {
     envoy
 }
 
-/// Rows of property, then what request, response and log phase see.
+/// Each row has a property, then its values in the request, response and log phase.
 fn assert_seen(envoy: &FakeEnvoy, rows: &[(&str, [&str; 3])]) {
     for (property, expected) in rows {
         let phases = ["request", "response", "log"].map(|phase| seen(envoy, phase, property));
@@ -80,7 +80,7 @@ fn the_filters_own_reply_can_still_read_the_request() {
 }
 
 #[test]
-fn a_reply_in_place_of_a_response_leaves_the_upstream_but_not_the_details() {
+fn a_reply_in_the_response_phase_keeps_the_upstream_address_but_not_the_code_details() {
     let envoy = through(Route::to("web").answering(Response::ok().header("x-replace", "1")), "/");
     assert_eq!(seen(&envoy, "log", "response.code_details"), "none");
     assert_eq!(seen(&envoy, "log", "upstream.address"), "127.0.0.1:8080");

@@ -9,7 +9,7 @@ use proxy_wasm::types::{MetricType, Status};
 const UNSEEN: Option<u32> = Some(u32::MAX);
 
 #[test]
-fn an_absent_key_is_created_whatever_the_cas_so_one_never_handed_out_creates_once() {
+fn a_write_with_an_unused_cas_only_creates_an_absent_key() {
     let envoy = envoy("");
     let (one, other) = (envoy.worker(), envoy.worker());
     assert_eq!(one.inside(|| set_shared_data("lease", Some(b"one"), UNSEEN)), Ok(()));
@@ -21,7 +21,7 @@ fn an_absent_key_is_created_whatever_the_cas_so_one_never_handed_out_creates_onc
 }
 
 #[test]
-fn no_cas_overwrites_so_two_first_writers_both_win() {
+fn a_write_without_a_cas_always_succeeds() {
     let envoy = envoy("");
     let (one, other) = (envoy.worker(), envoy.worker());
     assert_eq!(one.inside(|| set_shared_data("lease", Some(b"one"), None)), Ok(()));
@@ -30,7 +30,7 @@ fn no_cas_overwrites_so_two_first_writers_both_win() {
 }
 
 #[test]
-fn a_cas_holds_until_the_next_write_of_its_key_and_rises_with_every_write_of_any() {
+fn a_cas_is_valid_until_its_key_is_written_and_rises_with_every_write() {
     let envoy = envoy("");
     let worker = envoy.worker();
     worker.inside(|| {
@@ -69,7 +69,7 @@ fn another_vm_id_shares_no_data() {
 }
 
 #[test]
-fn another_thread_can_come_between_a_read_and_a_write() {
+fn another_thread_can_write_between_a_read_and_a_write() {
     let envoy = envoy("");
     let (one, other) = (envoy.worker(), envoy.worker());
     let rival = other.clone();
@@ -85,12 +85,12 @@ fn another_thread_can_come_between_a_read_and_a_write() {
     assert_eq!(
         one.inside(|| set_shared_data("lease", Some(b"one"), None)),
         Ok(()),
-        "once"
+        "the interrupt runs once"
     );
 }
 
 #[test]
-fn interrupts_of_one_key_come_one_a_write() {
+fn each_write_of_a_key_runs_one_of_its_interrupts() {
     let envoy = envoy("");
     let (one, other) = (envoy.worker(), envoy.worker());
     for value in ["a", "b"] {
@@ -106,7 +106,7 @@ fn interrupts_of_one_key_come_one_a_write() {
 }
 
 #[test]
-fn another_thread_can_come_between_a_write_and_the_read_of_its_number() {
+fn another_thread_can_write_between_a_write_and_the_read_of_its_cas() {
     let envoy = envoy("");
     let (one, other) = (envoy.worker(), envoy.worker());
     one.before_read("k", move || {
@@ -120,7 +120,7 @@ fn another_thread_can_come_between_a_write_and_the_read_of_its_number() {
 }
 
 #[test]
-fn a_counter_is_shared_by_its_name_and_refuses_to_grow_by_nothing() {
+fn a_counter_is_shared_by_name_and_refuses_an_increment_of_zero() {
     let envoy = envoy("");
     let count = |by| {
         move || {

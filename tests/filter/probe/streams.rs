@@ -71,7 +71,7 @@ fn a_local_reply_to_head_has_the_length_of_the_omitted_body() {
 }
 
 #[test]
-fn a_local_reply_in_the_response_phase_takes_the_place_of_the_response() {
+fn a_local_reply_in_the_response_phase_replaces_the_response() {
     let envoy = envoy("");
     let upstream = Response::ok().header("x-replace", "1").body("lost");
     let seen = envoy

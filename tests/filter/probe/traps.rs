@@ -11,8 +11,8 @@ fn status(vm: &Vm, path: &str) -> u16 {
     vm.request(Request::get(path), Route::to("web")).status()
 }
 
-fn reloads(envoy: &FakeEnvoy, what: &str) -> Option<u64> {
-    envoy.stat(&format!("wasm.burst-metrics.vm_reload_{what}"))
+fn reloads(envoy: &FakeEnvoy, outcome: &str) -> Option<u64> {
+    envoy.stat(&format!("wasm.burst-metrics.vm_reload_{outcome}"))
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_worker_reloads_for_a_request_a_second_after_its_load() {
     worker.kill();
     assert_eq!((status(&worker, "/"), reloads(&envoy, "backoff")), (503, Some(1)));
     envoy.advance(SECOND);
-    assert!(!worker.alive(), "time alone reloads nothing");
+    assert!(!worker.alive(), "time alone reloads no VM");
     assert_eq!((status(&worker, "/"), reloads(&envoy, "success")), (200, Some(1)));
     assert_eq!(counted(&envoy, "configure"), 3, "canary, worker, worker again");
     envoy.advance(SECOND);
@@ -62,7 +62,7 @@ fn the_main_thread_never_reloads() {
 }
 
 #[test]
-fn fail_closed_answers_503_for_ever_and_fail_open_bypasses_the_filter() {
+fn fail_closed_answers_503_permanently_and_fail_open_bypasses_the_filter() {
     for (policy, after) in [(FailurePolicy::Closed, 503), (FailurePolicy::Open, 200)] {
         let envoy = envoy("").failure_policy(policy);
         let worker = envoy.worker();
@@ -74,7 +74,7 @@ fn fail_closed_answers_503_for_ever_and_fail_open_bypasses_the_filter() {
 }
 
 #[test]
-fn what_a_trapped_vm_wrote_remains_in_shared_data() {
+fn shared_data_outlives_the_trapped_vm_that_wrote_it() {
     let envoy = envoy("");
     let worker = envoy.worker();
     worker.inside(|| hostcalls::set_shared_data("lease", Some(b"mine"), None).unwrap());
@@ -98,7 +98,7 @@ fn a_stream_open_when_its_vm_traps_ends_in_503() {
     let stream = worker.open(Request::get("/"), Route::to("web"));
     worker.kill();
     envoy.advance(SECOND);
-    assert_eq!(status(&worker, "/"), 200, "the next one has a new VM");
+    assert_eq!(status(&worker, "/"), 200, "the next stream has a new VM");
     assert_eq!(stream.finish().status(), 503);
 }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Enables every feature that has keys of its own.
-const EVERYTHING: &str = r#"{"cluster":"kube_api","poll_interval":"1s","sync":{"mode":"list"},
+const ALL_FEATURES: &str = r#"{"cluster":"kube_api","poll_interval":"1s","sync":{"mode":"list"},
     "requests":{"report_interval":"1s","accept":{"filter_chain":"reports"}},
     "metrics_apis":{"filter_chain":"metrics","policies":{"root_namespace":"istio-system"},
         "fallback":{"external":{"cluster":"keda"}}}}"#;
@@ -48,7 +48,7 @@ impl Proxy {
     fn new() -> Self {
         let kube = Kube::new();
         let envoy = FakeEnvoy::new(FULL)
-            .config(EVERYTHING)
+            .config(ALL_FEATURES)
             .cluster("kube_api")
             .cluster("keda")
             .kube(move |callout| answer(&kube, callout));
@@ -86,49 +86,49 @@ impl Proxy {
     }
 }
 
-/// Garbage for a key, either derived from its value or from another one.
+/// Returns garbage for a key: random bytes, or bytes derived from its value or from another key's value.
 fn garbage(rng: &mut Rng, shared: &BTreeMap<String, Vec<u8>>, key: &str, flips: bool) -> Vec<u8> {
-    let mut there = shared[key].clone();
+    let mut value = shared[key].clone();
     match rng.u32(..if flips { 7 } else { 6 }) {
         0 => Vec::new(),
         1 => (0..rng.usize(..200)).map(|_| rng.u8(..)).collect(),
         2 => vec![rng.u8(..); rng.usize(..HUGE)],
-        3 => there[..rng.usize(..=there.len())].to_vec(),
+        3 => value[..rng.usize(..=value.len())].to_vec(),
         4 => {
             let others: Vec<_> = shared.iter().filter(|(other, _)| *other != key).collect();
             others[rng.usize(..others.len())].1.clone()
         }
         5 => {
-            there.extend((0..rng.usize(1..20)).map(|_| rng.u8(..)));
-            there
+            value.extend((0..rng.usize(1..20)).map(|_| rng.u8(..)));
+            value
         }
         _ => {
             for _ in 0..rng.usize(1..4) {
-                if !there.is_empty() {
-                    let at = rng.usize(..there.len());
-                    there[at] ^= 1 << rng.u32(..8);
+                if !value.is_empty() {
+                    let at = rng.usize(..value.len());
+                    value[at] ^= 1 << rng.u32(..8);
                 }
             }
-            there
+            value
         }
     }
 }
 
-/// Makes this many writes of garbage, with some time and some requests between them. `is_right` checks each header.
-fn attack(
+/// Makes this many writes of garbage, with some time and some requests between them. `is_valid` checks each header.
+fn write_garbage(
     proxy: &Proxy,
     rng: &mut Rng,
     writes: usize,
     flips: bool,
-    is_right: impl Fn(&str) -> bool,
+    is_valid: impl Fn(&str) -> bool,
 ) -> BTreeSet<String> {
-    let mut hit = BTreeSet::new();
+    let mut written = BTreeSet::new();
     let keys: Vec<_> = proxy.shared().into_keys().collect();
     for n in 0..writes {
         let shared = proxy.shared();
         let key = keys[rng.usize(..keys.len())].clone();
         let bytes = garbage(rng, &shared, &key, flips);
-        hit.insert(key.clone());
+        written.insert(key.clone());
         let vm = &proxy.vms[rng.usize(..3)];
         vm.inside(move || hostcalls::set_shared_data(&key, Some(&bytes), None).unwrap());
         match rng.u32(..8) {
@@ -142,13 +142,14 @@ fn attack(
         }
         assert!(proxy.vms.iter().all(Vm::alive), "write {n}");
         for header in proxy.headers().into_iter().flatten() {
-            assert!(is_right(&header), "write {n}: {header}");
+            assert!(is_valid(&header), "write {n}: {header}");
         }
     }
-    hit
+    written
 }
 
-fn has_healed(proxy: &Proxy, after: &str) {
+/// Waits, and checks that every thread serves the right header and that the hub has its sum.
+fn assert_repaired(proxy: &Proxy, after: &str) {
     // The longest of three waits: for an expired lease, for reports, and for a backoff.
     proxy.pass(90);
     assert_eq!(
@@ -178,7 +179,7 @@ fn has_healed(proxy: &Proxy, after: &str) {
 fn corrupt_shared_data_makes_no_header_wrong_and_is_repaired() {
     let mut rng = Rng::with_seed(seed());
     let proxy = Proxy::new();
-    let hit = attack(&proxy, &mut rng, WRITES, false, |header| header == WEB);
+    let written = write_garbage(&proxy, &mut rng, WRITES, false, |header| header == WEB);
     for name in [
         "lease",
         "snapshot",
@@ -195,14 +196,14 @@ fn corrupt_shared_data_makes_no_header_wrong_and_is_repaired() {
         "requests/sum",
     ] {
         assert!(
-            hit.iter().any(|key| key.ends_with(&format!("/{name}"))),
-            "{name}: {hit:?}"
+            written.iter().any(|key| key.ends_with(&format!("/{name}"))),
+            "{name}: {written:?}"
         );
     }
     for name in [OWNED_KEYS_KEY, ID_KEY, PROXY_KEY] {
-        assert!(hit.contains(name), "{name}: {hit:?}");
+        assert!(written.contains(name), "{name}: {written:?}");
     }
-    has_healed(&proxy, "all of it");
+    assert_repaired(&proxy, "all of it");
 }
 
 #[test]
@@ -212,7 +213,7 @@ fn each_corrupt_key_is_repaired_on_its_own() {
         for bytes in [&b"garbage"[..], b""] {
             let written = key.clone();
             proxy.vms[0].inside(move || hostcalls::set_shared_data(&written, Some(bytes), None).unwrap());
-            has_healed(&proxy, &key);
+            assert_repaired(&proxy, &key);
         }
     }
 }
@@ -223,6 +224,6 @@ fn flipped_bits_in_shared_data_trap_no_vm_and_are_repaired() {
     let proxy = Proxy::new();
     // Records have no checksum, so a changed number in a record is a changed number in the header.
     let is_one = |header: &str| header.starts_with("service=") && header.is_ascii() && !header.contains(['\r', '\n']);
-    attack(&proxy, &mut rng, WRITES / 10, true, is_one);
-    has_healed(&proxy, "all of it");
+    write_garbage(&proxy, &mut rng, WRITES / 10, true, is_one);
+    assert_repaired(&proxy, "all of it");
 }

@@ -29,7 +29,7 @@ fn an_answer_comes_from_the_proxy_and_carries_no_burst_header() {
     assert_eq!(
         seen.header("x-burst"),
         None,
-        "though the route leads to a service that has one"
+        "the filter's own reply has no header, although the route's Service has one"
     );
 }
 

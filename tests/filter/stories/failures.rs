@@ -73,7 +73,7 @@ fn each_failure_has_its_counter_and_log_line_and_the_last_values_are_still_serve
         assert!(lines[0].contains(advice), "{lines:?}");
         assert!(
             worker.response("web.shop").header("x-burst").is_some(),
-            "{outcome}: the last values serve"
+            "{outcome}: the last values are served"
         );
         kube.heal();
         kube.scale("shop/web", 4);
@@ -102,7 +102,7 @@ fn a_failing_api_is_requested_less_and_less_often() {
     kube.fail(HPAS, || Answer::Unreachable);
     let asked = || {
         envoy.advance(Duration::from_secs(60)).answer();
-        kube.asked().iter().filter(|path| path.contains(HPAS)).count()
+        kube.take_requests().iter().filter(|path| path.contains(HPAS)).count()
     };
     let (first, second, third) = (asked(), asked(), asked());
     assert!((5..=15).contains(&first), "{first}");
@@ -119,7 +119,10 @@ fn retry_after_is_respected() {
     let _worker = envoy.worker();
     kube.fail(HPAS, || status(429, "slow").header("retry-after", "40"));
     envoy.advance(Duration::from_secs(40)).answer();
-    assert_eq!(kube.asked().iter().filter(|path| path.contains(HPAS)).count(), 1);
+    assert_eq!(
+        kube.take_requests().iter().filter(|path| path.contains(HPAS)).count(),
+        1
+    );
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn an_answer_too_large_for_envoy_is_requested_in_smaller_pages() {
     let worker = envoy.worker();
     envoy.advance(Duration::from_secs(20)).answer();
     assert!(worker.response("web-39.shop").header("x-burst").is_some());
-    let asked = kube.asked();
+    let asked = kube.take_requests();
     assert!(asked.iter().any(|path| path.contains("limit=16")), "{asked:?}");
 }
 

@@ -15,14 +15,14 @@ const LIST: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
 /// The other adapter. A test can change its answer.
 #[derive(Clone)]
-struct Other(Arc<Mutex<Answer>>);
+struct OtherAdapter(Arc<Mutex<Answer>>);
 
-impl Other {
+impl OtherAdapter {
     fn listing(names: &[&str]) -> Self {
         Self(Arc::new(Mutex::new(list(names))))
     }
 
-    fn say(&self, answer: impl Into<Answer>) {
+    fn set_answer(&self, answer: impl Into<Answer>) {
         *self.0.lock().unwrap() = answer.into();
     }
 
@@ -51,7 +51,7 @@ fn list(names: &[&str]) -> Answer {
     .into()
 }
 
-fn synced(configuration: &str, other: &Other) -> (FakeEnvoy, Vm) {
+fn synced(configuration: &str, other: &OtherAdapter) -> (FakeEnvoy, Vm) {
     let (kube, other) = (Kube::new(), other.clone());
     let allowed = r#"{"kind":"SubjectAccessReview","status":{"allowed":true}}"#;
     let envoy = envoy(configuration, &kube)
@@ -77,7 +77,7 @@ fn ask(worker: &Vm, path: &str) -> Seen {
 
 #[test]
 fn a_request_for_another_adapters_metric_is_forwarded_unchanged() {
-    let (envoy, worker) = synced(CONFIGURATION, &Other::listing(&[]));
+    let (envoy, worker) = synced(CONFIGURATION, &OtherAdapter::listing(&[]));
     let seen = ask(&worker, THEIRS);
     assert_eq!(
         (seen.by, seen.text(), seen.header("x-burst")),
@@ -102,7 +102,7 @@ fn a_request_for_another_adapters_metric_is_forwarded_unchanged() {
 
 #[test]
 fn discovery_lists_the_metrics_of_both_adapters_on_every_thread() {
-    let other = Other::listing(&["queue_length"]);
+    let other = OtherAdapter::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
     for worker in [&worker, &second] {
@@ -113,7 +113,7 @@ fn discovery_lists_the_metrics_of_both_adapters_on_every_thread() {
             listed.text()
         );
     }
-    other.say(list(&["queue_length", "lag"]));
+    other.set_answer(list(&["queue_length", "lag"]));
     envoy.advance(32 * SECOND);
     assert!(
         [&worker, &second]
@@ -125,22 +125,22 @@ fn discovery_lists_the_metrics_of_both_adapters_on_every_thread() {
 
 #[test]
 fn discovery_lists_our_metrics_alone_while_the_other_adapter_is_down_and_the_log_says_so() {
-    let other = Other::listing(&["queue_length"]);
+    let other = OtherAdapter::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
-    other.say(Answer::Unreachable);
+    other.set_answer(Answer::Unreachable);
     envoy.advance(91 * SECOND);
     let alone = ask(&worker, LIST);
     assert_eq!((alone.status(), alone.text().contains("queue_length")), (200, false));
     assert!(alone.text().contains("burst_headroom"));
-    other.say(list(&["queue_length"]));
+    other.set_answer(list(&["queue_length"]));
     envoy.advance(10 * SECOND);
     assert!(ask(&worker, LIST).text().contains("queue_length"));
-    let told: Vec<_> = logged(&envoy)
+    let lines: Vec<_> = logged(&envoy)
         .into_iter()
         .filter(|line| line.contains("other adapter"))
         .collect();
     assert_eq!(
-        told,
+        lines,
         [
             format!("{LIST} lists this filter's metrics alone, because of the other adapter: it answered 503"),
             format!("the other adapter lists its metrics in {LIST} again"),
@@ -150,19 +150,19 @@ fn discovery_lists_our_metrics_alone_while_the_other_adapter_is_down_and_the_log
 }
 
 #[test]
-fn a_new_leader_inherits_what_the_previous_one_discovered() {
-    let other = Other::listing(&["queue_length"]);
+fn a_new_leader_lists_the_metrics_that_the_previous_one_discovered() {
+    let other = OtherAdapter::listing(&["queue_length"]);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
-    other.say(Answer::Never);
+    other.set_answer(Answer::Never);
     hand_over(&envoy, &worker, &second);
     assert!(ask(&second, LIST).text().contains("queue_length"));
 }
 
 #[test]
 fn a_new_leader_does_not_repeat_the_log_lines_of_the_previous_one() {
-    let other = Other::listing(&[]);
-    other.say(Answer::Unreachable);
+    let other = OtherAdapter::listing(&[]);
+    other.set_answer(Answer::Unreachable);
     let (envoy, worker) = synced(CONFIGURATION, &other);
     let second = envoy.worker();
     hand_over(&envoy, &worker, &second);
@@ -174,8 +174,8 @@ fn a_new_leader_does_not_repeat_the_log_lines_of_the_previous_one() {
         envoy.advance(SECOND);
     }
     assert!(asked_twice());
-    let told = |line: &String| line.contains("lists this filter's metrics alone");
-    assert_eq!(logged(&envoy).iter().filter(|line| told(line)).count(), 1);
+    let lines = |line: &String| line.contains("lists this filter's metrics alone");
+    assert_eq!(logged(&envoy).iter().filter(|line| lines(line)).count(), 1);
 }
 
 /// Kills the leader and waits until the other thread leads.
@@ -190,7 +190,7 @@ fn hand_over(envoy: &FakeEnvoy, leader: &Vm, next: &Vm) {
 #[test]
 fn forwarded_requests_are_reviewed_first() {
     let configuration = CONFIGURATION.replace(r#""fallback""#, r#""authorization":"subject_access_review","fallback""#);
-    let (_envoy, worker) = synced(&configuration, &Other::listing(&[]));
+    let (_envoy, worker) = synced(&configuration, &OtherAdapter::listing(&[]));
     let stream = worker.open(Request::get(THEIRS).header("x-remote-user", "alice"), route());
     assert_eq!(worker.callouts().len(), 1);
     worker.answer();

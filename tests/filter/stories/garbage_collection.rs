@@ -35,7 +35,7 @@ fn shared_data_of_a_removed_configuration_is_deleted_an_hour_after_its_last_use(
     assert_eq!(
         all,
         [3, 3, 2],
-        "who is in its drain has its own; the lists of two are the same"
+        "a draining configuration keeps its data; two configurations share a checkpoint"
     );
     worker.retire(old).retire(drained);
     minutes(50);
@@ -52,7 +52,11 @@ fn shared_data_of_a_removed_configuration_is_deleted_an_hour_after_its_last_use(
     let back = worker.configure(named(80, r#","namespaces":["shop"]"#)).unwrap();
     minutes(1);
     worker.retire(back);
-    assert_eq!(held(&envoy, "/snapshot"), 2, "it may come again");
+    assert_eq!(
+        held(&envoy, "/snapshot"),
+        2,
+        "the configuration may return within the hour"
+    );
 }
 
 #[test]

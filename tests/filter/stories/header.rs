@@ -125,12 +125,12 @@ fn a_route_of_envoy_gateway_is_found_by_the_endpoint_that_answered() {
     assert_eq!(
         plain(&envoy, backend("Backend", "web")),
         None,
-        "something outside the cluster"
+        "a Backend is outside the cluster"
     );
     assert_eq!(
         plain(&envoy, backend("Service", "web")).as_deref(),
         Some(VALUE),
-        "each response anew"
+        "each response is resolved anew"
     );
 }
 
@@ -142,7 +142,7 @@ fn a_cluster_whose_metadata_arrives_late_is_resolved_again() {
     assert_eq!(
         plain(&envoy, metadata()),
         None,
-        "nothing is read twice between two reads of the cluster"
+        "a cluster name is resolved once between two reads of the cluster"
     );
     envoy.advance(SECOND).answer();
     assert_eq!(plain(&envoy, metadata()).as_deref(), Some(VALUE));
@@ -195,7 +195,7 @@ fn a_gate_matches_by_prefix_or_by_presence() {
 }
 
 #[test]
-fn name_extra_keys_and_constant_are_configurable() {
+fn the_headers_name_extra_keys_and_constant_value_are_configurable() {
     let named = synced(r#","header":{"name":"X-Load-Feedback","extra_keys":["as-of","stale"]}"#);
     let now = named.now().as_secs();
     let seen = header_of(

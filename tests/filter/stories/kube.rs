@@ -12,13 +12,13 @@ pub(super) struct Kube(Arc<Mutex<State>>);
 
 /// The phase of reading a resource that a request belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Point {
+pub(super) enum ReadPhase {
     /// The first page of a list.
-    First,
+    FirstPage,
     /// A later page of a list.
-    Later,
+    LaterPage,
     /// A watch.
-    Window,
+    Watch,
 }
 
 #[derive(Default)]
@@ -26,8 +26,8 @@ struct State {
     apps: BTreeMap<String, Load>,
     /// The applications that changed. Each change is a resource version.
     changes: Vec<String>,
-    failures: BTreeMap<&'static str, (Option<Point>, Failure)>,
-    asked: Vec<String>,
+    failures: BTreeMap<&'static str, (Option<ReadPhase>, Failure)>,
+    requests: Vec<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -68,20 +68,20 @@ impl Kube {
     pub(super) fn fail_at<A: Into<Answer>>(
         &self,
         resource: &'static str,
-        point: Point,
+        phase: ReadPhase,
         answer: impl Fn() -> A + Send + 'static,
     ) {
-        self.fail_where(resource, Some(point), answer);
+        self.fail_where(resource, Some(phase), answer);
     }
 
     fn fail_where<A: Into<Answer>>(
         &self,
         resource: &'static str,
-        point: Option<Point>,
+        phase: Option<ReadPhase>,
         answer: impl Fn() -> A + Send + 'static,
     ) {
         let failure: Failure = Box::new(move || answer().into());
-        self.state().failures.insert(resource, (point, failure));
+        self.state().failures.insert(resource, (phase, failure));
     }
 
     pub(super) fn heal(&self) {
@@ -89,17 +89,17 @@ impl Kube {
     }
 
     /// The paths requested since the last call.
-    pub(super) fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.state().asked)
+    pub(super) fn take_requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().requests)
     }
 
     pub(super) fn answer(&self, callout: &Callout) -> Answer {
         let mut state = self.state();
-        state.asked.push(callout.path().to_owned());
+        state.requests.push(callout.path().to_owned());
         let (path, query) = callout.path().split_once('?').unwrap();
         let resource = path.rsplit('/').next().unwrap();
         let failure = state.failures.get(resource);
-        if let Some((_, failure)) = failure.filter(|(at, _)| at.is_none_or(|at| at == point_of(query))) {
+        if let Some((_, failure)) = failure.filter(|(at, _)| at.is_none_or(|at| at == phase_of(query))) {
             return failure();
         }
         let number = |key: &str| {
@@ -108,7 +108,7 @@ impl Kube {
                 .find_map(|pair| pair.strip_prefix(key)?.parse::<usize>().ok())
         };
         if query.contains("watch=1") {
-            return Response::json(state.window(resource, number("resourceVersion=").unwrap())).into();
+            return Response::json(state.watch(resource, number("resourceVersion=").unwrap())).into();
         }
         let (limit, from) = (number("limit=").unwrap(), number("continue=").unwrap_or(0));
         let items: Vec<_> = state
@@ -119,12 +119,12 @@ impl Kube {
             .map(|(app, load)| item(resource, app, *load))
             .collect();
         let rest = state.apps.len() > from + limit;
-        let cursor = if rest {
+        let continue_token = if rest {
             format!(r#","continue":"{}""#, from + limit)
         } else {
             String::new()
         };
-        Response::json(list_of(resource, state.changes.len(), &cursor, &items.concat())).into()
+        Response::json(list_of(resource, state.changes.len(), &continue_token, &items.concat())).into()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -134,7 +134,7 @@ impl Kube {
 
 impl State {
     /// A watch, which this server ends as soon as it has sent all events.
-    fn window(&self, resource: &str, from: usize) -> String {
+    fn watch(&self, resource: &str, from: usize) -> String {
         let event = |app: &String| match self.apps.get(app) {
             Some(load) => ("MODIFIED", item(resource, app, *load)),
             None => ("DELETED", item(resource, app, Load { current: 0, max: 1 })),
@@ -167,13 +167,13 @@ pub(super) fn event(r#type: &str, object: &str) -> String {
     format!("{{\"type\":\"{type}\",\"object\":{object}}}\n")
 }
 
-fn point_of(query: &str) -> Point {
+fn phase_of(query: &str) -> ReadPhase {
     if query.contains("watch=1") {
-        Point::Window
+        ReadPhase::Watch
     } else if query.contains("continue=") {
-        Point::Later
+        ReadPhase::LaterPage
     } else {
-        Point::First
+        ReadPhase::FirstPage
     }
 }
 

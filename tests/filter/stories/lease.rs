@@ -1,4 +1,4 @@
-//! There is always one leader per proxy.
+//! A proxy has one leader at any time.
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, SECOND, envoy};
@@ -26,7 +26,7 @@ fn many_threads_poll_no_more_often_than_one() {
         let _main = envoy.main_thread();
         let _workers: Vec<_> = (0..workers).map(|_| envoy.worker()).collect();
         envoy.advance(Duration::from_secs(10)).answer();
-        kube.asked().len()
+        kube.take_requests().len()
     };
     assert_eq!(asked(1), asked(8));
 }
@@ -67,7 +67,7 @@ fn no_thread_takes_the_lease_in_the_middle_of_a_poll() {
     serve(&worker);
     worker.tick();
     main.tick();
-    assert_eq!(pollers(&envoy), [ThreadName::Worker(0)], "the round has just begun");
+    assert_eq!(pollers(&envoy), [ThreadName::Worker(0)], "the poll is still running");
     worker.answer();
     main.tick();
     assert_eq!(pollers(&envoy), [ThreadName::Worker(0), ThreadName::Main]);
@@ -83,13 +83,16 @@ fn a_leader_that_dies_is_replaced_and_its_successor_resumes_without_a_list() {
     let (main, worker) = (envoy.main_thread(), envoy.worker());
     main.tick().answer();
     worker.tick();
-    assert_eq!(kube.asked().len(), 4);
+    assert_eq!(kube.take_requests().len(), 4);
     main.kill();
     envoy.advance(Duration::from_secs(10)).answer();
     assert_eq!(pollers(&envoy).len(), 2);
-    assert!(kube.asked().is_empty(), "nothing is due before the 30 s are over");
+    assert!(
+        kube.take_requests().is_empty(),
+        "no list is due before the 30 s are over"
+    );
     envoy.advance(Duration::from_secs(25)).answer();
-    assert_eq!(kube.asked().len(), 4);
+    assert_eq!(kube.take_requests().len(), 4);
     assert!(worker.response("web.shop").header("x-burst").is_some());
 }
 
@@ -121,7 +124,7 @@ fn a_deposed_leader_overwrites_no_shared_data() {
         assert!(of(&published).is_some() && of(&published) == of(&after), "{part}");
     }
     old.tick();
-    assert!(old.callouts().is_empty(), "it knows by now");
+    assert!(old.callouts().is_empty(), "the old leader has stopped");
 }
 
 #[test]
@@ -167,10 +170,10 @@ fn a_new_configuration_polls_while_the_old_one_serves_until_it_is_drained() {
     let new = worker
         .configure(r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","header":{"name":"x-new"}}"#)
         .unwrap();
-    kube.asked();
+    kube.take_requests();
     kube.scale("shop/web", 3);
     envoy.advance(Duration::from_secs(3)).answer();
-    let rounds = kube.asked().len();
+    let rounds = kube.take_requests().len();
     assert!((8..=12).contains(&rounds), "one poller: {rounds} requests in 3 s");
     let seen = |root| {
         worker.request_through(
@@ -181,7 +184,7 @@ fn a_new_configuration_polls_while_the_old_one_serves_until_it_is_drained() {
     };
     assert!(
         seen(old).header("x-burst").unwrap().contains("current-load=3"),
-        "the same bytes serve both"
+        "both configurations serve the same snapshot"
     );
     assert!(seen(new).header("x-new").unwrap().contains("current-load=3"));
     worker.retire(old);
@@ -195,11 +198,17 @@ fn a_published_snapshot_is_served_before_the_first_tick() {
     let worker = envoy.worker();
     envoy.advance(SECOND).answer();
     let rebuilt = envoy.worker();
-    assert!(rebuilt.response("web.shop").header("x-burst").is_some(), "another VM");
+    assert!(
+        rebuilt.response("web.shop").header("x-burst").is_some(),
+        "a new VM serves the snapshot"
+    );
     let renamed = r#"{"cluster":"kube_api","sync":{"mode":"list"},"poll_interval":"1s","header":{"name":"x-new"}}"#;
     let new = worker.configure(renamed).unwrap();
     let seen = worker.request_through(new, Request::get("/"), Route::istio("web", "shop"));
-    assert!(seen.header("x-new").is_some(), "another configuration");
+    assert!(
+        seen.header("x-new").is_some(),
+        "a new configuration serves the snapshot"
+    );
 }
 
 #[test]
@@ -210,7 +219,7 @@ fn a_leader_that_is_retired_releases_the_lease_at_once() {
     one.tick().answer();
     two.tick();
     one.retire(one.root());
-    kube.asked();
+    kube.take_requests();
     two.tick();
     assert_eq!(pollers(&envoy).len(), 2);
 }
@@ -230,7 +239,7 @@ fn a_reader_never_polls() {
     let envoy = envoy(r#"{"cluster":"kube_api","role":"reader"}"#, &kube);
     let _workers = [envoy.worker(), envoy.main_thread()];
     envoy.advance(Duration::from_secs(30)).answer();
-    assert!(kube.asked().is_empty());
+    assert!(kube.take_requests().is_empty());
 }
 
 #[test]
@@ -242,7 +251,7 @@ fn the_poll_interval_is_respected() {
     );
     let _worker = envoy.worker();
     envoy.advance(SECOND).answer();
-    kube.asked();
+    kube.take_requests();
     envoy.advance(Duration::from_secs(60)).answer();
-    assert_eq!(kube.asked().len(), 12 * 4);
+    assert_eq!(kube.take_requests().len(), 12 * 4);
 }

@@ -36,7 +36,7 @@ fn bad_objects(count: usize, length: usize, read: usize) -> Vec<String> {
     (0..count).map(bad).collect()
 }
 
-/// A proxy for a cluster with these objects with_bad_objects its own HPA. In watch mode, each watch changes them.
+/// A proxy for a cluster with these objects and a valid HPA. In watch mode, each watch changes them.
 fn with_bad_objects(configuration: &str, bad: impl Fn(usize) -> Vec<String> + Send + 'static) -> FakeEnvoy {
     let (kube, reads) = (Kube::new(), AtomicUsize::new(0));
     let is_watched = configuration.contains("watch");
@@ -52,11 +52,12 @@ fn with_bad_objects(configuration: &str, bad: impl Fn(usize) -> Vec<String> + Se
     envoy(configuration, &kube).body_limit(64 * MIB)
 }
 
-fn is_fit_to_print(envoy: &FakeEnvoy) {
+/// Checks that no log line is too long or has characters that a terminal would interpret.
+fn assert_short_and_printable(envoy: &FakeEnvoy) {
     for line in envoy.log() {
         assert!(line.text.len() <= LONGEST_LINE, "{} bytes", line.text.len());
-        let odd = line.text.chars().find(|c| c.is_control() || *c == '\u{202e}');
-        assert_eq!(odd, None, "{:?}", line.text);
+        let unprintable = line.text.chars().find(|c| c.is_control() || *c == '\u{202e}');
+        assert_eq!(unprintable, None, "{:?}", line.text);
     }
 }
 
@@ -67,7 +68,7 @@ fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minu
         let envoy = with_bad_objects(configuration, |read| bad_objects(10, MIB, read));
         let worker = envoy.worker();
         envoy.advance(Duration::from_secs(30)).answer();
-        is_fit_to_print(&envoy);
+        assert_short_and_printable(&envoy);
         let lines = envoy.log();
         assert!((10..=MOST_LINES).contains(&lines.len()), "{} lines", lines.len());
         for n in 0..10 {
@@ -77,7 +78,7 @@ fn ten_large_invalid_objects_that_change_all_the_time_write_few_log_lines_a_minu
         assert_eq!(envoy.stat("burst_bad_objects"), Some(10));
         assert!(
             worker.response("web.shop").header("x-burst").is_some(),
-            "the rest is served"
+            "the valid HPA is served"
         );
     }
 }
@@ -122,7 +123,7 @@ fn configuration_text_in_the_log_is_truncated_and_printable() {
         "x".repeat(MIB)
     ));
     assert!(envoy.try_worker().is_err());
-    is_fit_to_print(&envoy);
+    assert_short_and_printable(&envoy);
     assert!(
         envoy
             .log()
@@ -144,5 +145,5 @@ fn api_server_text_in_the_log_is_truncated_and_printable() {
             .body(format!(r#"{{"kind":"Status","message":"{message}"}}"#))
     });
     envoy.advance(SECOND * 20).answer();
-    is_fit_to_print(&envoy);
+    assert_short_and_printable(&envoy);
 }

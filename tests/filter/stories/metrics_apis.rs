@@ -62,7 +62,7 @@ fn no_other_filter_chain_trusts_user_headers() {
         assert!(matches!(seen.by, By::Upstream), "{chain}");
     }
     let endpoint = ask(&worker, "", by_user("/burstmetrics/services"));
-    assert_eq!(endpoint.status(), 200, "and what it does otherwise, it goes on doing");
+    assert_eq!(endpoint.status(), 200, "other requests are answered as usual");
 }
 
 #[test]
@@ -138,6 +138,6 @@ fn user_headers_without_tls_are_trusted_on_a_loopback_address_only() {
     assert_eq!(
         worker.request(Request::get("/healthz"), plain(LOOPBACK)).status(),
         401,
-        "a user is named here too"
+        "a request must name a user here too"
     );
 }

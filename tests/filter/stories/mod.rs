@@ -55,7 +55,7 @@ const FULL: Module = Module {
     request_headers: Some(own_on_request_headers),
     response_headers: own_on_response_headers,
     delete: Some(own_on_delete),
-    everything: false,
+    has_sdk_callbacks: false,
 };
 
 /// The module that is called for responses only, without the end-of-stream callbacks.

@@ -46,7 +46,7 @@ fn after_an_outage_all_services_return_together_and_soon() {
     for mode in ["list", "watch"] {
         for (row, failure) in FAILURES.into_iter().enumerate() {
             for seconds in [70, 100, 131] {
-                let what = format!("{mode}, row {row}, {seconds} s");
+                let case = format!("{mode}, row {row}, {seconds} s");
                 let kube = shop();
                 let envoy = envoy(&configuration(mode), &kube);
                 let worker = envoy.worker();
@@ -55,7 +55,7 @@ fn after_an_outage_all_services_return_together_and_soon() {
                 assert_eq!(whole.matches("\"shop/").count(), 3, "{whole}");
                 fail(&kube, failure);
                 envoy.advance(SECOND * seconds).answer();
-                assert_eq!(services(&worker), None, "{what}");
+                assert_eq!(services(&worker), None, "{case}");
                 kube.heal();
                 let mut back = None;
                 for second in 1..120 {
@@ -63,15 +63,15 @@ fn after_an_outage_all_services_return_together_and_soon() {
                     let served = services(&worker);
                     assert!(
                         served.as_ref().is_none_or(|served| *served == whole),
-                        "{what}: {served:?}"
+                        "{case}: {served:?}"
                     );
                     assert!(
                         back.is_none() || served.is_some(),
-                        "{what}: gone again after {second} s"
+                        "{case}: gone again after {second} s"
                     );
                     back = back.or(served.map(|_| second));
                 }
-                assert!(back.is_some_and(|second| second <= 12), "{what}: back after {back:?} s");
+                assert!(back.is_some_and(|second| second <= 12), "{case}: back after {back:?} s");
             }
         }
     }
@@ -131,7 +131,7 @@ fn clock_jumps_never_leave_a_stale_header_and_the_header_returns() {
         let header = response.header("x-burst")?.split_once("current-load=")?.1;
         header.split(',').next()?.parse::<u32>().ok()
     };
-    for (mode, is_away) in [("list", false), ("watch", false), ("list", true), ("watch", true)] {
+    for (mode, is_api_down) in [("list", false), ("watch", false), ("list", true), ("watch", true)] {
         let kube = shop();
         let configuration = format!(
             r#"{{"cluster":"kube_api","poll_interval":"3s","max_staleness":"15s",
@@ -141,9 +141,9 @@ fn clock_jumps_never_leave_a_stale_header_and_the_header_returns() {
         let worker = envoy.worker();
         envoy.advance(SECOND * 5).answer();
         for (turn, jump) in JUMPS.into_iter().enumerate() {
-            let what = format!("{mode}, away: {is_away}, {jump:?}");
+            let case = format!("{mode}, API down: {is_api_down}, {jump:?}");
             let replicas = u32::try_from(turn).unwrap() + 2;
-            if is_away {
+            if is_api_down {
                 fail(&kube, || Answer::Unreachable);
                 envoy.advance(SECOND * 2).answer();
             }
@@ -151,11 +151,11 @@ fn clock_jumps_never_leave_a_stale_header_and_the_header_returns() {
             kube.scale("shop/web", replicas);
             envoy.jump(jump);
             envoy.advance(SECOND * 17).answer();
-            let expected = (!is_away).then_some(replicas);
-            assert_eq!(current(&worker), expected, "{what}");
+            let expected = (!is_api_down).then_some(replicas);
+            assert_eq!(current(&worker), expected, "{case}");
             kube.heal();
             envoy.advance(SECOND * 12).answer();
-            assert_eq!(current(&worker), Some(replicas), "{what}: and then");
+            assert_eq!(current(&worker), Some(replicas), "{case}: after the outage");
         }
     }
 }

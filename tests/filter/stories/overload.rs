@@ -150,7 +150,7 @@ fn clients_that_disconnect_between_two_batches_affect_no_other_client() {
     let mut streams = wait_all(&worker, vec![by("alice", METRIC); MAX_WAITING]);
     let gone = streams.split_off(MAX_WAITING / 2);
     let [callout] = &worker.callouts()[..] else {
-        panic!("one question")
+        panic!("one review")
     };
     let mut gone = gone.into_iter();
     gone.by_ref().take(10).for_each(OpenStream::abandon);
@@ -261,7 +261,7 @@ fn bulk_replies_in_flight_are_bounded_and_small_replies_are_not() {
         }
         let seen: Vec<_> = streams.into_iter().map(OpenStream::finish).collect();
         assert_eq!((count(&seen, 200), count(&seen, busy)), (fit, 9 * fit));
-        assert_eq!(ask().status(), 200, "they are gone");
+        assert_eq!(ask().status(), 200, "finished replies free the capacity");
         envoy.advance(SECOND);
         let rejected = 9 * fit as u64 + 1;
         assert_eq!(envoy.stat("burst_reply_bulk_rejected_total"), Some(rejected));
@@ -296,5 +296,5 @@ fn bulk_replies_of_disconnected_clients_free_capacity_for_others() {
         );
         left.abandon();
     }
-    assert!(answered < MAX_WAITING, "so many do not fit");
+    assert!(answered < MAX_WAITING, "some replies exceed the capacity");
 }

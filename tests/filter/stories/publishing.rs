@@ -1,4 +1,4 @@
-//! How a leader publishes to shared data: in which callbacks, and what its successor finds if the leader dies in
+//! How a leader publishes to shared data: in which callbacks, and how its successor continues if the leader dies in
 //! between.
 
 use super::kube::Kube;
@@ -25,29 +25,29 @@ fn no_callback_copies_two_large_records_and_a_leader_serves_its_snapshot_at_once
     let worker = envoy.worker();
     envoy.advance(SECOND).answer();
     let header = || worker.response("web-7.shop").header("x-burst").map(ToOwned::to_owned);
-    let (mut published, mut left) = (Vec::new(), Vec::new());
+    let (mut last_snapshot, mut last_checkpoint) = (Vec::new(), Vec::new());
     for tick in 0.. {
         let before = worker.copied();
         worker.tick();
         let copied = worker.copied() - before;
-        let (snapshot, resume) = (shared(&envoy, "/snapshot"), shared(&envoy, "/resume"));
-        let publishes = snapshot != std::mem::replace(&mut published, snapshot.clone());
-        let leaves = resume != std::mem::replace(&mut left, resume.clone());
-        let large = match (publishes, leaves) {
+        let (snapshot, checkpoint) = (shared(&envoy, "/snapshot"), shared(&envoy, "/resume"));
+        let writes_snapshot = snapshot != std::mem::replace(&mut last_snapshot, snapshot.clone());
+        let writes_checkpoint = checkpoint != std::mem::replace(&mut last_checkpoint, checkpoint.clone());
+        let large = match (writes_snapshot, writes_checkpoint) {
             (false, false) => 0,
             // One write, and one read for the CAS number. Serving it needs no further read.
             (true, false) => 2 * snapshot.len(),
-            (false, true) => resume.len(),
+            (false, true) => checkpoint.len(),
             (true, true) => panic!("both in tick {tick}"),
         };
         assert!(large == 0 || large > 10 * SMALL, "{large} bytes");
         assert!(copied < large + SMALL, "{copied} bytes in tick {tick}, of {large}");
-        assert_eq!(header().is_some(), !published.is_empty(), "tick {tick}");
-        if leaves {
+        assert_eq!(header().is_some(), !last_snapshot.is_empty(), "tick {tick}");
+        if writes_checkpoint {
             break;
         }
     }
-    assert_eq!(worker.tick_period(worker.root()), Some(SECOND), "nothing is left to do");
+    assert_eq!(worker.tick_period(worker.root()), Some(SECOND), "no work is left");
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn the_next_leader_of_a_large_cluster_reads_the_checkpoint_in_parts_and_lists_no
     envoy.advance(SECOND * 3).answer();
     let _served = worker.response("web-7.shop");
     worker.retire(worker.root());
-    kube.asked();
+    kube.take_requests();
     let main = envoy.main_thread();
     let ticks = (0..100).take_while(|_| main.tick().callouts().is_empty()).count();
     assert!((6..10).contains(&ticks), "{ticks} ticks before it asks for anything");
     main.answer();
-    let asked = kube.asked();
+    let asked = kube.take_requests();
     assert!(asked.iter().all(|path| path.contains("watch=1")), "{asked:?}");
 }

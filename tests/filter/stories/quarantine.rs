@@ -12,7 +12,7 @@ const WATCHED: &str = r#"{"cluster":"kube_api"}"#;
 
 /// Traps every VM that removes its mark of such an item, as if processing the item had ended the VM. Returns the number
 /// of traps, and a switch that turns the trap off.
-fn trap_on_taking(
+fn trap_on_reading(
     envoy: &FakeEnvoy,
     fatal: impl Fn(Item) -> bool + Send + 'static,
 ) -> (Arc<AtomicUsize>, Arc<AtomicBool>) {
@@ -24,13 +24,13 @@ fn trap_on_taking(
         }
         let marks = Marks::from_bytes(value);
         let marks = marks.iter().filter(|mark| fatal(mark.item)).count();
-        let is_taken = marks < before && is_armed.load(Ordering::Relaxed);
-        if is_taken {
+        let is_read = marks < before && is_armed.load(Ordering::Relaxed);
+        if is_read {
             counted.fetch_add(1, Ordering::Relaxed);
         } else {
             before = marks;
         }
-        is_taken
+        is_read
     });
     (traps, armed)
 }
@@ -61,21 +61,25 @@ fn a_snapshot_that_traps_ends_one_vm_and_the_next_snapshot_is_used() {
     let envoy = envoy(EVERY_SECOND, &kube);
     let workers = [envoy.worker(), envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    let (traps, _) = trap_on_taking(&envoy, second_snapshot);
+    let (traps, _) = trap_on_reading(&envoy, second_snapshot);
     kube.scale("shop/web", 2);
     envoy.advance(SECOND * 5).answer();
     assert_eq!(
         workers.each_ref().map(Vm::alive),
         [false, true, true],
-        "the leader takes it first"
+        "only the leader has died"
     );
     let seen = workers.each_ref().map(|worker| worker.response("web.shop"));
     assert!(
         seen.iter().all(|seen| seen.status() == 200),
-        "the reload does not take it"
+        "the reloaded VM does not read the snapshot"
     );
     let served_by = seen.each_ref().map(|seen| seen.header("x-burst").is_some());
-    assert_eq!(served_by, [false, true, true], "the others serve what they had");
+    assert_eq!(
+        served_by,
+        [false, true, true],
+        "the other threads serve their last snapshot"
+    );
     envoy.advance(SECOND * 60).answer();
     assert_eq!((served(&envoy, &workers), traps.load(Ordering::Relaxed)), (3, 1));
     assert_eq!(
@@ -91,7 +95,7 @@ fn a_snapshot_that_traps_ends_one_vm_and_the_next_snapshot_is_used() {
         let header = worker.response("web.shop").header("x-burst").map(str::to_owned);
         assert!(
             header.is_some_and(|header| header.contains("current-load=3")),
-            "well again"
+            "the header is back"
         );
     }
 }
@@ -102,12 +106,16 @@ fn skipping_a_quarantined_snapshot_does_not_refresh_the_age_of_the_held_one() {
     let envoy = envoy(&EVERY_SECOND.replace(r#""1s""#, r#""1s","max_staleness":"30s""#), &kube);
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    trap_on_taking(&envoy, second_snapshot);
+    trap_on_reading(&envoy, second_snapshot);
     kube.scale("shop/web", 2);
     envoy.advance(SECOND * 15).answer();
     assert!(workers[1].response("web.shop").header("x-burst").is_some());
     envoy.advance(SECOND * 30).answer();
-    assert_eq!(workers[1].response("web.shop").header("x-burst"), None, "it has aged");
+    assert_eq!(
+        workers[1].response("web.shop").header("x-burst"),
+        None,
+        "the last snapshot is stale"
+    );
 }
 
 #[test]
@@ -117,7 +125,7 @@ fn requests_are_served_while_every_snapshot_traps_and_the_proxy_recovers_soon_af
     let _main = envoy.main_thread();
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Snapshot);
+    let (traps, armed) = trap_on_reading(&envoy, |item| item.kind == ItemKind::Snapshot);
     let (mut good, all) = (0, 300);
     for second in 0..all {
         kube.scale("shop/web", 1 + second % 5);
@@ -136,7 +144,10 @@ fn requests_are_served_while_every_snapshot_traps_and_the_proxy_recovers_soon_af
         assert_eq!(served(&envoy, &workers), 2);
     }
     for worker in &workers {
-        assert!(worker.response("web.shop").header("x-burst").is_some(), "well again");
+        assert!(
+            worker.response("web.shop").header("x-burst").is_some(),
+            "the header is back"
+        );
     }
 }
 
@@ -169,16 +180,20 @@ fn policies_that_trap_end_one_vm_and_the_previous_ones_stay_in_force() {
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
     assert_eq!(workers.each_ref().map(headroom), [200, 200]);
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Policies);
+    let (traps, armed) = trap_on_reading(&envoy, |item| item.kind == ItemKind::Policies);
     policies(&kube, "burst_headroom");
     envoy.advance(SECOND * 10).answer();
     assert_eq!(traps.load(Ordering::Relaxed), 1);
     assert_eq!(served(&envoy, &workers), 2);
-    assert_eq!(workers.each_ref().map(headroom), [200, 200], "those before");
+    assert_eq!(
+        workers.each_ref().map(headroom),
+        [200, 200],
+        "the previous policies stay in force"
+    );
     envoy.advance(SECOND * 60).answer();
     let fresh = envoy.worker();
     envoy.advance(SECOND * 2).answer();
-    assert_eq!(headroom(&fresh), 503, "who has none before them lets nothing pass");
+    assert_eq!(headroom(&fresh), 503, "a thread without previous policies refuses");
     assert_eq!(traps.load(Ordering::Relaxed), 1);
     armed.store(false, Ordering::Relaxed);
     policies(&kube, "burst_head.*");
@@ -186,7 +201,7 @@ fn policies_that_trap_end_one_vm_and_the_previous_ones_stay_in_force() {
     assert_eq!(
         [&workers[0], &workers[1], &fresh].map(headroom),
         [403; 3],
-        "others are taken"
+        "the new policies are in force"
     );
 }
 
@@ -199,8 +214,8 @@ fn a_metric_request_that_traps_ends_one_vm_and_other_requests_are_answered() {
     );
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 3).answer();
-    let (traps, armed) = trap_on_taking(&envoy, |item| item.kind == ItemKind::MetricsQuery);
-    assert_eq!(headroom(&workers[0]), 503, "it ends the VM");
+    let (traps, armed) = trap_on_reading(&envoy, |item| item.kind == ItemKind::MetricsQuery);
+    assert_eq!(headroom(&workers[0]), 503, "the request traps the VM");
     armed.store(false, Ordering::Relaxed);
     envoy.advance(SECOND * 2).answer();
     assert_eq!(workers.each_ref().map(headroom), [503, 503], "no worker answers it");
@@ -210,7 +225,7 @@ fn a_metric_request_that_traps_ends_one_vm_and_other_requests_are_answered() {
     assert_eq!(
         workers[0].request(discovery, over_mutual_tls()).status(),
         200,
-        "others are answered"
+        "a different request is answered"
     );
     envoy.advance(SECOND * 60).answer();
     assert_eq!(workers.each_ref().map(headroom), [200, 200]);
@@ -223,12 +238,15 @@ fn a_checkpoint_that_traps_is_read_once_and_the_next_leader_lists_instead() {
     let main = envoy.main_thread();
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND * 10).answer();
-    let (traps, _) = trap_on_taking(&envoy, |item| item.kind == ItemKind::Checkpoint);
+    let (traps, _) = trap_on_reading(&envoy, |item| item.kind == ItemKind::Checkpoint);
     main.kill();
-    kube.asked();
+    kube.take_requests();
     envoy.advance(SECOND * 30).answer();
     assert_eq!(traps.load(Ordering::Relaxed), 1);
-    assert!(kube.asked().iter().any(|path| path.contains("limit=")), "it lists");
+    assert!(
+        kube.take_requests().iter().any(|path| path.contains("limit=")),
+        "the new leader lists"
+    );
     assert_eq!(
         count_logged(&envoy, "the checkpoint of the last leader is in quarantine: "),
         1
@@ -295,7 +313,7 @@ fn a_leader_that_is_slow_on_an_object_does_not_quarantine_it() {
         );
         assert!(
             header(&other).is_some_and(|header| header.contains("current-load=1,")),
-            "as it was"
+            "the object keeps its values"
         );
         envoy.advance(SECOND * 20).answer();
         assert!(
@@ -327,16 +345,16 @@ fn an_object_that_ends_its_thread_is_excluded_after_a_minute_and_retried_after_a
     envoy.advance(SECOND * 40).answer();
     assert!(
         header().is_some_and(|header| header.contains("current-load=1,")),
-        "as it was"
+        "the object keeps its values"
     );
     envoy.advance(SECOND * 40).answer();
-    assert_eq!(header(), None, "no thread has a snapshot");
-    let left_out = "excluded HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
-    assert_eq!(count_logged(&envoy, left_out), 1, "{:?}", logged(&envoy));
+    assert_eq!(header(), None, "the object is excluded");
+    let excluded = "excluded HorizontalPodAutoscaler shop/web: a proxy thread died while it parsed these bytes";
+    assert_eq!(count_logged(&envoy, excluded), 1, "{:?}", logged(&envoy));
     envoy.advance(SECOND * 3600).answer();
     assert!(
         header().is_some_and(|header| header.contains("current-load=3,")),
-        "tried again"
+        "the object is parsed again"
     );
 }
 

@@ -1,6 +1,6 @@
 //! Failures in each phase of reading a resource: the first page, a later page, a watch.
 
-use super::kube::{Kube, Point, event, list};
+use super::kube::{Kube, ReadPhase, event, list};
 use super::{SECOND, envoy, logged};
 use crate::host::{Answer, FakeEnvoy, Jump, Response};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use std::time::Duration;
 const HPAS: &str = "horizontalpodautoscalers";
 
 /// Lists every second, one object per page. These stories never exclude a refused resource.
-const PAGES: &str =
+const LISTING: &str =
     r#"{"cluster":"kube_api","poll_interval":"1s","max_staleness":"10m","page_size":1,"sync":{"mode":"list"}}"#;
 /// Watches.
-const WINDOWS: &str =
+const WATCHING: &str =
     r#"{"cluster":"kube_api","poll_interval":"5s","max_staleness":"10m","sync":{"mode":"watch","window":"3s"}}"#;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -62,67 +62,75 @@ fn current(envoy: &FakeEnvoy) -> String {
 
 #[test]
 fn the_filter_recovers_from_each_failure_at_each_phase() {
-    for (point, configuration) in [(Point::First, PAGES), (Point::Later, PAGES), (Point::Window, WINDOWS)] {
+    for (phase, configuration) in [
+        (ReadPhase::FirstPage, LISTING),
+        (ReadPhase::LaterPage, LISTING),
+        (ReadPhase::Watch, WATCHING),
+    ] {
         for (place, (outcome, failure)) in FAILURES.into_iter().enumerate() {
-            let what = format!("{point:?}, {outcome} (row {place})");
+            let case = format!("{phase:?}, {outcome} (row {place})");
             let kube = shop();
             let envoy = envoy(configuration, &kube);
             let _worker = envoy.worker();
             envoy.advance(SECOND * 3).answer();
-            assert!(current(&envoy).contains("current-load=1,"), "{what}");
-            kube.fail_at(HPAS, point, failure);
-            kube.asked();
+            assert!(current(&envoy).contains("current-load=1,"), "{case}");
+            kube.fail_at(HPAS, phase, failure);
+            kube.take_requests();
             envoy.advance(MINUTE).answer();
-            check_failing(&envoy, &kube, &what, outcome);
+            check_failing(&envoy, &kube, &case, outcome);
             let listed = logged(&envoy)
                 .iter()
                 .any(|line| line.ends_with("; listing it every 5s instead"));
-            assert_eq!(listed, point == Point::Window && falls_back_to_lists(outcome), "{what}");
+            assert_eq!(
+                listed,
+                phase == ReadPhase::Watch && falls_back_to_lists(outcome),
+                "{case}"
+            );
             kube.heal();
             kube.scale("shop/web", 4);
             // The longest backoff, or the number of lists before the next attempt to watch.
             envoy.advance(SECOND * 40).answer();
             assert!(
                 current(&envoy).contains("current-load=4,"),
-                "{what}: {}",
+                "{case}: {}",
                 current(&envoy)
             );
-            // A reader that has fallen back to lists watches again after this many of them.
-            let lists = if point == Point::Window { 80 } else { 0 };
+            // A reflector that has fallen back to lists watches again after this many lists.
+            let lists = if phase == ReadPhase::Watch { 80 } else { 0 };
             envoy.advance(SECOND * lists).answer();
             let lines = logged(&envoy);
             assert!(
                 lines.iter().any(|line| line.ends_with("works again")),
-                "{what}: {lines:?}"
+                "{case}: {lines:?}"
             );
         }
     }
 }
 
-/// Whether the filter falls back to lists when a watch fails like this.
+/// Returns whether the filter falls back to lists when a watch fails like this.
 fn falls_back_to_lists(outcome: &str) -> bool {
     ["timeout", "cut", "forbidden", "not_found", "expired", "malformed"].contains(&outcome)
 }
 
 /// Checks a minute of failures: they are counted and logged once, and the requests neither stop nor come in a storm.
-fn check_failing(envoy: &FakeEnvoy, kube: &Kube, what: &str, outcome: &str) {
+fn check_failing(envoy: &FakeEnvoy, kube: &Kube, case: &str, outcome: &str) {
     let counted = envoy.stat(&format!("burst_poll_{outcome}_total")).unwrap_or(0);
-    assert!(counted > 0, "{what} is counted");
+    assert!(counted > 0, "{case} is counted");
     let lines = logged(envoy);
-    assert!((1..=2).contains(&lines.len()), "{what}: {lines:?}");
-    assert!(lines[0].starts_with("cannot "), "{what}: {lines:?}");
+    assert!((1..=2).contains(&lines.len()), "{case}: {lines:?}");
+    assert!(lines[0].starts_with("cannot "), "{case}: {lines:?}");
     assert!(
         current(envoy).starts_with("service=shop/web, "),
-        "{what}: the last values serve"
+        "{case}: the last values are served"
     );
-    let asked = kube.asked().iter().filter(|path| path.contains(HPAS)).count();
-    assert!((2..=40).contains(&asked), "{what}: {asked} requests in a minute");
+    let asked = kube.take_requests().iter().filter(|path| path.contains(HPAS)).count();
+    assert!((2..=40).contains(&asked), "{case}: {asked} requests in a minute");
 }
 
 #[test]
 fn a_clock_jump_does_not_stop_polling() {
     let hour = Duration::from_secs(3_600);
-    for configuration in [PAGES, WINDOWS] {
+    for configuration in [LISTING, WATCHING] {
         let kube = shop();
         let envoy = envoy(configuration, &kube);
         let _worker = envoy.worker();
@@ -155,7 +163,7 @@ fn a_clock_jump_during_an_outage_leaves_no_stale_header() {
     kube.fail(HPAS, || Answer::Unreachable);
     envoy.jump(Jump::Ahead(Duration::from_secs(60)));
     envoy.advance(SECOND * 2).answer();
-    assert_eq!(current(&envoy), "nothing", "as old as the clock says");
+    assert_eq!(current(&envoy), "nothing", "the age follows the clock");
     kube.heal();
     envoy.advance(SECOND * 40).answer();
     assert!(current(&envoy).contains("current-load=1,"));
@@ -176,7 +184,10 @@ fn a_clock_set_back_during_an_outage_leaves_no_stale_header() {
         kube.fail(HPAS, || Answer::Unreachable);
         envoy.jump(Jump::Back(Duration::from_secs(3_600)));
         envoy.advance(SECOND * 7).answer();
-        assert!(current(&envoy).contains("current-load=1,"), "{mode}: it may be as old");
+        assert!(
+            current(&envoy).contains("current-load=1,"),
+            "{mode}: the snapshot is not stale yet"
+        );
         envoy.advance(SECOND * 5).answer();
         assert_eq!(current(&envoy), "nothing", "{mode}");
         kube.heal();
@@ -185,12 +196,12 @@ fn a_clock_set_back_during_an_outage_leaves_no_stale_header() {
     }
 }
 
-/// An odd item, and whether a list and a watch that contain it are valid.
-type Odd = (&'static str, fn() -> Vec<u8>, [bool; 2]);
+/// An invalid item, and whether a list and a watch that contain it are valid.
+type InvalidObject = (&'static str, fn() -> Vec<u8>, [bool; 2]);
 
 /// Objects that no API server sends. The filter reads the version of each object in a watch, so an object without one
 /// invalidates the watch.
-const ODDITIES: [Odd; 8] = [
+const INVALID_OBJECTS: [InvalidObject; 8] = [
     (
         "a name of 100,000 characters",
         || hpa(&"n".repeat(100_000), "5", "1", ""),
@@ -245,49 +256,59 @@ fn hpa(name: &str, max: &str, current: &str, more: &str) -> Vec<u8> {
 
 #[test]
 fn invalid_objects_in_lists_and_watches_affect_no_other_object() {
-    for (what, odd, taken) in ODDITIES {
-        for (point, taken) in [Point::First, Point::Window].into_iter().zip(taken) {
+    for (case, invalid, is_accepted) in INVALID_OBJECTS {
+        for (phase, is_accepted) in [ReadPhase::FirstPage, ReadPhase::Watch].into_iter().zip(is_accepted) {
             let kube = shop();
-            let configuration = if point == Point::First { PAGES } else { WINDOWS };
+            let configuration = if phase == ReadPhase::FirstPage {
+                LISTING
+            } else {
+                WATCHING
+            };
             let envoy = envoy(configuration, &kube);
             let _worker = envoy.worker();
             envoy.advance(SECOND * 3).answer();
-            kube.fail_at(HPAS, point, move || Response::json(around(point, &odd())));
+            kube.fail_at(HPAS, phase, move || {
+                Response::json(with_valid_object(phase, &invalid()))
+            });
             envoy.advance(SECOND * 20).answer();
             let header = current(&envoy);
             // If two HPAs scale one workload, the first by name counts. `a` comes first here.
-            let seen = if taken { "current-load=7," } else { "current-load=1," };
+            let seen = if is_accepted {
+                "current-load=7,"
+            } else {
+                "current-load=1,"
+            };
             assert!(
                 header.contains(seen),
-                "{what} at {point:?}: {header}; {:?}",
+                "{case} at {phase:?}: {header}; {:?}",
                 logged(&envoy)
             );
             let longest = logged(&envoy).iter().map(String::len).max().unwrap_or_default();
-            assert!(longest < 1_000, "{what} at {point:?}: a line of {longest}");
+            assert!(longest < 1_000, "{case} at {phase:?}: a line of {longest}");
             kube.heal();
             kube.scale("shop/web", 2);
             envoy.advance(MINUTE * 2).answer();
             let header = current(&envoy);
-            let wanted = if point == Point::First || !taken {
+            let wanted = if phase == ReadPhase::FirstPage || !is_accepted {
                 "current-load=2,"
             } else {
                 "current-load=7,"
             };
-            assert!(header.contains(wanted), "{what} at {point:?}: {header}");
+            assert!(header.contains(wanted), "{case} at {phase:?}: {header}");
         }
     }
 }
 
-/// A list or a watch with the odd item and a valid one.
-fn around(point: Point, odd: &[u8]) -> Vec<u8> {
-    let good = hpa("a", "9", "7", "");
+/// A list or a watch with the invalid item and a valid one.
+fn with_valid_object(phase: ReadPhase, invalid: &[u8]) -> Vec<u8> {
+    let valid = hpa("a", "9", "7", "");
     let marked = |text: String| {
-        let (before, after) = text.split_once("ODD").expect("a place");
-        [before.as_bytes(), odd, after.as_bytes()].concat()
+        let (before, after) = text.split_once("INVALID").expect("a place");
+        [before.as_bytes(), invalid, after.as_bytes()].concat()
     };
-    let good = String::from_utf8(good).expect("text");
-    match point {
-        Point::Window => marked(event("MODIFIED", "ODD") + &event("MODIFIED", &good)),
-        _ => marked(list(HPAS, "", &format!("ODD,{good},"))),
+    let valid = String::from_utf8(valid).expect("text");
+    match phase {
+        ReadPhase::Watch => marked(event("MODIFIED", "INVALID") + &event("MODIFIED", &valid)),
+        _ => marked(list(HPAS, "", &format!("INVALID,{valid},"))),
     }
 }

@@ -58,7 +58,7 @@ fn the_requests_of_all_threads_are_added_up() {
     assert_eq!(web(&envoy), Some((15, 0)));
     assert_eq!(sum(&envoy).unwrap()["shop/api"].requests, 1);
     envoy.advance(Duration::from_secs(40)).answer();
-    assert_eq!(web(&envoy), Some((0, 0)), "known to be none");
+    assert_eq!(web(&envoy), Some((0, 0)), "the window has no requests");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn requests_in_flight_are_counted_while_they_last() {
     let fewer = in_flight().unwrap();
     assert!(
         (1..3_000).contains(&fewer),
-        "the window still has some of the time: {fewer}"
+        "part of the window still had requests in flight: {fewer}"
     );
     envoy.advance(Duration::from_secs(60)).answer();
     assert_eq!(in_flight(), Some(0));
@@ -128,7 +128,7 @@ fn counting_requests_in_flight_can_be_turned_off() {
 }
 
 #[test]
-fn counting_costs_two_property_reads_a_request_and_none_where_it_is_off() {
+fn counting_costs_two_property_reads_a_request_and_none_when_it_is_off() {
     let calls = |configuration: &str| {
         let envoy = envoy(configuration, &Kube::new());
         let worker = envoy.worker();
@@ -164,11 +164,11 @@ fn the_counts_of_a_dead_thread_expire_and_its_successor_starts_at_zero() {
     settle(&envoy);
     one.kill();
     settle(&envoy);
-    assert_eq!(web(&envoy), Some((15, 0)), "not published yet");
+    assert_eq!(web(&envoy), Some((15, 0)), "the counts have not expired yet");
     envoy.advance(EXPIRY).answer();
     assert_eq!(web(&envoy), Some((5, 0)));
     serve(&one, 2);
-    assert!(one.alive(), "rebuilt by the first of them");
+    assert!(one.alive(), "the first request reloads the VM");
     settle(&envoy);
     assert_eq!(web(&envoy), Some((7, 0)));
 }
@@ -220,13 +220,13 @@ fn two_configurations_in_one_thread_count_each_request_once() {
     through(new, 6);
     let open = worker.open(Request::get("/"), Route::istio("web", "shop"));
     settle(&envoy);
-    assert_eq!(web(&envoy), Some((10, 0)), "by both");
+    assert_eq!(web(&envoy), Some((10, 0)), "both configurations count");
     open.finish();
     worker.retire(old);
     envoy.advance(EXPIRY).answer();
     through(new, 1);
     settle(&envoy);
-    assert_eq!(web(&envoy), Some((12, 0)), "and the new one goes on where it stood");
+    assert_eq!(web(&envoy), Some((12, 0)), "the new configuration continues the counts");
 }
 
 #[test]

@@ -18,13 +18,16 @@ struct ReviewServer(Arc<Mutex<ReviewState>>);
 
 struct ReviewState {
     answer: Answer,
-    asked: Vec<String>,
+    received: Vec<String>,
 }
 
 impl ReviewServer {
     fn answering(answer: impl Into<Answer>) -> Self {
         let answer = answer.into();
-        Self(Arc::new(Mutex::new(ReviewState { answer, asked: vec![] })))
+        Self(Arc::new(Mutex::new(ReviewState {
+            answer,
+            received: vec![],
+        })))
     }
 
     fn set_answer(&self, answer: impl Into<Answer>) {
@@ -34,13 +37,13 @@ impl ReviewServer {
     fn answer(&self, callout: &Callout) -> Answer {
         assert_eq!((callout.method(), callout.path()), ("POST", PATH));
         let mut state = self.0.lock().unwrap();
-        state.asked.push(String::from_utf8(callout.body.clone()).unwrap());
+        state.received.push(String::from_utf8(callout.body.clone()).unwrap());
         state.answer.clone()
     }
 
     /// The reviews received since the last call.
-    fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap().asked)
+    fn received(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap().received)
     }
 }
 
@@ -96,21 +99,21 @@ fn an_allowed_user_is_answered_and_the_review_is_cached_for_ten_seconds() {
         (By::Filter, 200, None)
     );
     assert!(seen.text().contains(r#""value":"4""#), "{}", seen.text());
-    let [question] = &server.asked()[..] else {
-        panic!("one question")
+    let [review_body] = &server.received()[..] else {
+        panic!("one review")
     };
     assert!(
-        question.contains(r#""verb":"list""#) && question.contains(r#""user":"alice""#),
-        "{question}"
+        review_body.contains(r#""verb":"list""#) && review_body.contains(r#""user":"alice""#),
+        "{review_body}"
     );
     for _ in 0..9 {
         envoy.advance(SECOND);
         assert_eq!(worker.request(by("alice"), route()).status(), 200);
     }
-    assert!(server.asked().is_empty());
+    assert!(server.received().is_empty());
     envoy.advance(SECOND);
     assert_eq!(ask(&worker, by("alice")).status(), 200);
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.received().len(), 1);
     envoy.advance(SECOND);
     assert_eq!(envoy.stat("burst_review_allowed_total"), Some(2));
     assert_eq!(envoy.stat("burst_reply_200_total"), Some(11));
@@ -132,7 +135,7 @@ fn a_denied_user_is_refused_and_the_review_is_cached_for_ten_seconds() {
     envoy.advance(10 * SECOND);
     assert_eq!(ask(&worker, by("alice")).status(), 200);
     assert_eq!(
-        (server.asked().len(), envoy.stat("burst_review_denied_total")),
+        (server.received().len(), envoy.stat("burst_review_denied_total")),
         (2, Some(1))
     );
 }
@@ -149,22 +152,22 @@ fn a_different_user_group_or_selector_needs_a_different_review() {
     for request in [by("alice"), by("bob"), groups(&["a", "b"]), groups(&["a,b"]), selects] {
         assert_eq!(ask(&worker, request).status(), 200);
     }
-    let asked = server.asked();
-    assert_eq!(asked.len(), 5);
+    let received = server.received();
+    assert_eq!(received.len(), 5);
     assert!(
-        asked[2].contains(r#""groups":["a","b","system:authenticated"]"#),
+        received[2].contains(r#""groups":["a","b","system:authenticated"]"#),
         "{}",
-        asked[2]
+        received[2]
     );
     assert!(
-        asked[3].contains(r#""groups":["a,b","system:authenticated"]"#),
+        received[3].contains(r#""groups":["a,b","system:authenticated"]"#),
         "{}",
-        asked[3]
+        received[3]
     );
     assert!(
-        asked[4].contains(r#"{"key":"service","operator":"In","values":["web"]}"#),
+        received[4].contains(r#"{"key":"service","operator":"In","values":["web"]}"#),
         "{}",
-        asked[4]
+        received[4]
     );
 }
 
@@ -176,7 +179,7 @@ fn concurrent_identical_requests_share_one_review() {
     assert_eq!(worker.callouts().len(), 1);
     worker.answer();
     assert!(streams.into_iter().all(|stream| stream.finish().status() == 200));
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.received().len(), 1);
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn without_an_answer_every_user_is_refused() {
         assert!(seen.text().contains(r#""reason":"InternalError""#), "{}", seen.text());
     }
     server.set_answer(yes());
-    assert_eq!(ask(&worker, by("alice")).status(), 200, "no failure is kept");
+    assert_eq!(ask(&worker, by("alice")).status(), 200, "a failure is not cached");
     envoy.advance(SECOND);
     assert_eq!(envoy.stat("burst_review_failed_total"), Some(7));
     let refused: Vec<_> = logged(&envoy)
@@ -250,7 +253,7 @@ fn a_client_that_disconnects_affects_no_other_client() {
     alone.abandon();
     worker.answer();
     assert_eq!(worker.request(by("bob"), route()).status(), 200);
-    assert_eq!(server.asked().len(), 2);
+    assert_eq!(server.received().len(), 2);
 }
 
 /// The wake queue only makes reviews faster. Without it, the next tick sends them.
@@ -263,7 +266,7 @@ fn a_review_waits_for_the_next_tick_where_the_wake_queue_is_missing() {
         other.tick();
     });
     let stream = worker.open(by("alice"), route());
-    assert!(server.asked().is_empty() && worker.callouts().is_empty());
+    assert!(server.received().is_empty() && worker.callouts().is_empty());
     envoy.advance(SECOND);
     assert_eq!(stream.finish().status(), 200);
     assert_eq!(ask(&worker, by("bob")).status(), 200);
@@ -280,7 +283,7 @@ fn system_masters_and_health_checks_need_no_review_and_anonymous_requests_are_re
         assert_eq!(worker.request(request, route()).status(), 200, "{path}");
     }
     assert_eq!(worker.request(Request::get("/readyz"), route()).status(), 401);
-    assert!(server.asked().is_empty());
+    assert!(server.received().is_empty());
     let discovery = Request::get("/apis").header("x-remote-user", "alice");
     assert_eq!(ask(&worker, discovery).status(), 403);
 }
@@ -297,7 +300,7 @@ fn each_configuration_has_its_own_reviews() {
     assert_eq!(stream.finish().status(), 200);
     worker.retire(old);
     assert_eq!(ask(&worker, by("alice")).status(), 200);
-    assert_eq!(server.asked().len(), 2);
+    assert_eq!(server.received().len(), 2);
 }
 
 #[test]

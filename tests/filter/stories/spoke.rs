@@ -35,7 +35,7 @@ impl HubLink {
 
     fn send(&self, callout: &Callout) -> Answer {
         let question = (callout.cluster.as_str(), callout.method(), callout.path());
-        assert_eq!(question, ("hub", "GET", PATH), "a spoke asks for nothing else");
+        assert_eq!(question, ("hub", "GET", PATH), "a spoke sends no other request");
         let Some(hub) = self.hub.lock().unwrap().clone() else {
             return Answer::Unreachable;
         };
@@ -133,7 +133,7 @@ fn unchanged_entries_are_not_sent_again() {
     assert_eq!(spoke.stat("burst_snapshot_generation"), generation);
     assert!(
         spoke.stat("burst_snapshot_timestamp_seconds").unwrap() >= before + 4,
-        "it is confirmed all the same"
+        "a 304 confirms the snapshot"
     );
 }
 
@@ -172,7 +172,7 @@ fn an_unreachable_hub_is_logged_once_and_its_last_snapshot_is_served_until_it_is
 }
 
 #[test]
-fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
+fn a_spoke_applies_its_own_max_staleness_to_the_age_of_its_hubs_snapshot() {
     // The hub serves its snapshot for a minute, and always sends the snapshot's age.
     for (limit, ahead) in [(20, 0), (20, 3_600), (40, 0)] {
         let kube = Kube::new();
@@ -187,7 +187,7 @@ fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
         assert_eq!(header(&worker).as_deref(), Some(WEB), "{limit} s, {ahead} s ahead");
         pass(&[&hub, &spoke], 4);
         assert_eq!(header(&worker), None, "{limit} s, {ahead} s ahead");
-        assert!(header(&hub_worker).is_some(), "the hub's own limit is another one");
+        assert!(header(&hub_worker).is_some(), "the hub has a limit of its own");
         kube.heal();
         pass(&[&hub, &spoke], 32);
         assert_eq!(header(&worker).as_deref(), Some(WEB));
@@ -195,7 +195,7 @@ fn a_spoke_of_a_stale_hub_is_stale_by_its_own_limit() {
 }
 
 #[test]
-fn a_hub_without_a_fresh_snapshot_tells_its_spokes() {
+fn a_spoke_reports_that_its_hub_has_no_snapshot() {
     let kube = Kube::new();
     let (hub, hub_worker) = hub(&kube);
     let link = HubLink::to(&hub_worker);
@@ -249,7 +249,7 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     pass(&[&hub, &envoy], 15);
     assert!(worker.alive());
     assert!(worker.response("api.shop").header("x-burst").is_some());
-    assert_eq!(header(&worker), None, "it costs the one entry");
+    assert_eq!(header(&worker), None, "only that entry is missing");
     pass(&[&hub, &envoy], 60);
     let excluded = "excluded Service shop/web: a proxy thread died while it parsed these bytes";
     assert!(
@@ -259,11 +259,11 @@ fn an_entry_that_ended_a_thread_does_not_end_its_successor() {
     );
     kube.scale("shop/web", 2);
     pass(&[&hub, &envoy], 3);
-    assert!(header(&worker).is_some(), "other bytes of it are tried again");
+    assert!(header(&worker).is_some(), "changed bytes of the entry are parsed");
 }
 
 #[test]
-fn a_successor_receives_nothing_that_is_published_already() {
+fn a_successor_sends_the_etag_of_the_published_snapshot() {
     let (hub, hub_worker) = hub(&Kube::new());
     pass(&[&hub], 2);
     let link = HubLink::to(&hub_worker);

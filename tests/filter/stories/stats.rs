@@ -49,7 +49,7 @@ fn the_version_is_a_number() {
 }
 
 #[test]
-fn responses_are_counted_by_what_happened_to_their_header() {
+fn responses_are_counted_by_the_outcome_for_their_header() {
     let envoy = synced();
     let worker = &envoy.vms()[0];
     for route in [

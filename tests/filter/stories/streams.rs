@@ -40,10 +40,13 @@ fn each_stream_is_served_by_its_own_configuration() {
         let during = worker.open(request, route);
         assert!(
             before.finish().header("x-burst").is_some(),
-            "begun before there were two"
+            "the stream began before the second configuration"
         );
         worker.retire(old);
-        assert!(during.finish().header("x-new").is_some(), "ended after there were two");
+        assert!(
+            during.finish().header("x-new").is_some(),
+            "the stream ended after the first configuration was removed"
+        );
         assert_eq!(names(new), [false, true]);
     }
 }

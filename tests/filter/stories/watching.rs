@@ -20,11 +20,11 @@ fn each_resource_is_listed_once_and_then_watched() {
     let _main = envoy.main_thread();
     let workers = [envoy.worker(), envoy.worker()];
     envoy.advance(SECOND).answer();
-    assert_eq!(verbs(&kube.asked()).0, 4);
+    assert_eq!(verbs(&kube.take_requests()).0, 4);
     kube.scale("shop/web", 3);
     kube.delete("shop/api");
     envoy.advance(Duration::from_secs(30)).answer();
-    let (lists, watches) = verbs(&kube.asked());
+    let (lists, watches) = verbs(&kube.take_requests());
     assert!(lists == 0 && watches > 4, "{lists} lists and {watches} watches");
     for vm in workers {
         let header = vm.response("web.shop").header("x-burst").map(ToOwned::to_owned);
@@ -46,7 +46,7 @@ fn a_large_cluster_is_joined_in_parts_and_served_as_a_whole() {
         "{:?}: all lists are read, and there is work left",
         period()
     );
-    assert_eq!(header("web.shop"), None, "what is joined already waits for the rest");
+    assert_eq!(header("web.shop"), None, "a partly joined snapshot is not served");
     envoy.advance(SECOND);
     for service in ["web.shop", "web-0.shop", "web-3999.shop"] {
         assert!(
@@ -54,7 +54,7 @@ fn a_large_cluster_is_joined_in_parts_and_served_as_a_whole() {
             "{service}"
         );
     }
-    assert_eq!(period(), SECOND, "nothing is left to do");
+    assert_eq!(period(), SECOND, "no work is left");
     // The thread that has served requests hands over the lease, and frees its data in parts too.
     let main = envoy.main_thread();
     let mut moments = (0..100).map(|_| envoy.advance(SECOND / 20).answer());
@@ -73,7 +73,7 @@ fn a_configuration_that_reads_the_same_resources_resumes_the_watch_and_both_stay
     let worker = envoy.worker();
     let old = worker.root();
     envoy.advance(Duration::from_secs(3)).answer();
-    kube.asked();
+    kube.take_requests();
     let new = worker
         .configure(r#"{"cluster":"kube_api","target_percent":40}"#)
         .unwrap();
@@ -101,8 +101,8 @@ fn a_configuration_that_reads_the_same_resources_resumes_the_watch_and_both_stay
         .unwrap();
     envoy.advance(Duration::from_secs(3)).answer();
     assert!(seen(next).contains("current-load=4, target-load=1"));
-    assert_eq!(leaders, Some(2), "neither drove the other out");
-    assert_eq!(verbs(&kube.asked()).0, 0);
+    assert_eq!(leaders, Some(2), "neither configuration took the lease from the other");
+    assert_eq!(verbs(&kube.take_requests()).0, 0);
 }
 
 #[test]

@@ -9,45 +9,45 @@ use burst_model::snapshot::Snapshot;
 use burst_model::sync::election::{EXPIRY_TICKS, Elector, ElectorState, Lease, VmId};
 use std::fmt::Debug;
 
-/// Parses records. What can be parsed is written as the same record, and a successor continues from it.
+/// Parses records. A record that can be parsed is written as the same bytes, and a successor continues from it.
 pub(crate) fn records(bytes: &[u8]) -> bool {
     let marks = Marks::from_bytes(bytes);
     assert_eq!(Marks::from_bytes(&marks.to_bytes()), marks);
     let lease: Option<Lease> = record(bytes);
     if let Some(lease) = &lease {
-        let standing = ElectorState {
+        let state = ElectorState {
             has_served: false,
             is_idle: true,
             is_eligible: true,
         };
-        let _ = Elector::new(VmId(7)).observe(Some(lease), EXPIRY_TICKS, standing);
+        let _ = Elector::new(VmId(7)).observe(Some(lease), EXPIRY_TICKS, state);
     }
     let (checkpoint, confirmed): (Option<Checkpoint>, Option<Confirmed>) = (record(bytes), record(bytes));
-    let troubles: Option<Failures> = record(bytes);
-    let taken = [
+    let failures: Option<Failures> = record(bytes);
+    let is_accepted = [
         lease.is_some(),
         checkpoint.is_some(),
         confirmed.is_some(),
-        troubles.is_some(),
+        failures.is_some(),
     ]
     .contains(&true);
-    if taken {
-        let of_each = checkpoint
+    if is_accepted {
+        let lists = checkpoint
             .as_ref()
             .map(|checkpoint| checkpoint.lists.len())
             .unwrap_or_default();
         let confirmed = confirmed.unwrap_or_else(|| Confirmed {
             generation: 3,
-            lists: vec![Some(crate::leader::T0); of_each],
+            lists: vec![Some(crate::leader::T0); lists],
         });
         let handover = Handover {
             confirmed: Some(confirmed),
-            failures: troubles,
+            failures,
             ..Handover::default()
         };
         takes_over(handover, bytes);
     }
-    taken
+    is_accepted
 }
 
 fn record<R: Record + PartialEq + Debug>(bytes: &[u8]) -> Option<R> {

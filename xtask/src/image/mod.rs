@@ -35,16 +35,16 @@ pub(crate) fn build() -> anyhow::Result<()> {
 fn pack(module: &Module, metadata: &Metadata, folder: &Path) -> anyhow::Result<()> {
     let name = module.artifact.name();
     let wasm = fs::read(&module.path)?;
-    let bill = sbom::bill(name, &wasm, module, metadata)?;
+    let sbom = sbom::generate(name, &wasm, module, metadata)?;
     let image = write(&Form::Scratch { wasm: &wasm }, &folder.join(name), name)?;
     write(
         &Form::TwoLayers { wasm: &wasm },
         &folder.join(format!("{name}-artifact")),
         name,
     )?;
-    fs::write(folder.join(format!("{name}.cdx.json")), &bill)?;
+    fs::write(folder.join(format!("{name}.cdx.json")), &sbom)?;
     let about = Form::Sbom {
-        json: &bill,
+        json: &sbom,
         subject: image,
     };
     write(&about, &folder.join(format!("{name}-sbom")), name)?;

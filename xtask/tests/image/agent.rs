@@ -39,8 +39,8 @@ fn a_registry_lists_the_bill_of_materials_of_an_image() {
     let registry = Registry::start();
     for filter in FILTERS {
         let image = registry.push(filter, filter);
-        let bill = registry.push(&format!("{filter}-sbom"), &format!("{filter}-sbom"));
+        let sbom = registry.push(&format!("{filter}-sbom"), &format!("{filter}-sbom"));
         let about = registry.manifest(&format!("{filter}-sbom:sha256-{image}"));
-        assert!(about.contains(&bill), "{about}");
+        assert!(about.contains(&sbom), "{about}");
     }
 }

@@ -7,7 +7,7 @@ const CLUSTER: &[u8] = b"xds\0cluster_name";
 const REQUEST_HEADERS: u32 = 0;
 const RESPONSE_HEADERS: u32 = 2;
 
-/// Where the host puts what it was asked for.
+/// The memory that the host writes values into.
 static mut ANSWER: [u8; 4096] = [0; 4096];
 
 #[link(wasm_import_module = "env")]
@@ -48,7 +48,7 @@ pub(crate) extern "C" fn allocate(size: usize) -> *mut u8 {
 /// Reads the path of the request.
 pub(crate) fn read_path() {
     let (mut path, mut size, name) = (std::ptr::null_mut(), 0, ":path");
-    // SAFETY: the host reads what it is shown, and writes to both places.
+    // SAFETY: the pointers and sizes describe memory of this module; the host writes only to `path` and `size`.
     unsafe {
         proxy_get_header_map_value(REQUEST_HEADERS, name.as_ptr(), name.len(), &raw mut path, &raw mut size);
     }

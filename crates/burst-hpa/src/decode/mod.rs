@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantity_may_stand_between_spaces_and_not_on_a_line_of_its_own() {
+    fn a_quantity_may_have_spaces_around_it_but_no_line_breaks() {
         let tolerance = |text: &str| format!(r#"{{"behavior":{{"scaleUp":{{"tolerance":"{text}"}}}}}}"#);
         let path = "spec.behavior.scaleUp.tolerance";
         for text in ["1\\n", "\\t1", "1\\r"] {

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_source_of_v2beta1_has_its_place() {
+    fn every_source_of_v2beta1_is_migrated() {
         let old = r#"{"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2beta1", "status": {}, "spec": {"maxReplicas": 3,
             "metrics": [
                 {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 50}},

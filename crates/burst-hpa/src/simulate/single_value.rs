@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_end_at_the_largest_number() {
+    fn sums_saturate() {
         assert_eq!(sum(&[i64::MAX, 1]), i64::MAX);
         assert_eq!(sum(&[5, -7]), -2);
         assert_eq!(sum_of_shares(&[i64::MAX, 1]), i64::MAX);

@@ -15,10 +15,10 @@ pub(crate) struct Case {
     pub name: &'static str,
     /// The `autoscaling/v2` object that cdk8s-plus writes.
     pub theirs: Json,
-    pub end: End,
+    pub expected: Expected,
 }
 
-pub(crate) enum End {
+pub(crate) enum Expected {
     /// Our builder writes an equal object.
     Same(Hpa),
     /// Kubernetes refuses theirs because of this field; ours has the intended meaning.
@@ -36,10 +36,10 @@ pub(crate) fn all() -> Vec<Case> {
         .collect()
 }
 
-fn case(name: &'static str, theirs: &Json, end: End) -> Case {
+fn case(name: &'static str, theirs: &Json, expected: Expected) -> Case {
     let metadata = json!({"name": "hpa"});
     let theirs = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": theirs});
-    Case { name, theirs, end }
+    Case { name, theirs, expected }
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -114,20 +114,28 @@ fn defaults() -> Vec<Case> {
     let half = json!([{"name": "main"}, {"name": "other", "resources": {"requests": {"cpu": "256m"}}}]);
     let half: Deployment = serde_json::from_value(pod(&half)).unwrap();
     vec![
-        case("nothing but target and maximum", &spec(1, 10), End::Same(hpa(1, 10))),
-        case("a Deployment as target", &spec(1, 10), End::Same(hpa(1, 10))),
+        case(
+            "nothing but target and maximum",
+            &spec(1, 10),
+            Expected::Same(hpa(1, 10)),
+        ),
+        case("a Deployment as target", &spec(1, 10), Expected::Same(hpa(1, 10))),
         case(
             "a StatefulSet as target",
             &with(spec(1, 10), "scaleTargetRef", on_set),
-            End::Same(of_set),
+            Expected::Same(of_set),
         ),
-        case("containers with volumes", &spec(1, 5), End::Same(hpa(1, 5))),
-        case("as many at least as at most", &spec(10, 10), End::Same(hpa(10, 10))),
+        case("containers with volumes", &spec(1, 5), Expected::Same(hpa(1, 5))),
+        case(
+            "as many at least as at most",
+            &spec(10, 10),
+            Expected::Same(hpa(10, 10)),
+        ),
         case(
             // One container with a request is enough there; the controller needs them all.
             "no metrics, and a container without requests",
             &spec(1, 10),
-            End::Unbuilt(Hpa::new(&half, 10).name("hpa"), Lint::MissingRequest),
+            Expected::Unbuilt(Hpa::new(&half, 10).name("hpa"), Lint::MissingRequest),
         ),
     ]
 }
@@ -149,8 +157,8 @@ fn utilization(percent: i32) -> Json {
     json!({"type": "Utilization", "averageUtilization": percent})
 }
 
-fn same(metric: impl Into<Metric>) -> End {
-    End::Same(hpa(1, 10).metric(metric))
+fn same(metric: impl Into<Metric>) -> Expected {
+    Expected::Same(hpa(1, 10).metric(metric))
 }
 
 fn resources() -> Vec<Case> {
@@ -163,11 +171,11 @@ fn resources() -> Vec<Case> {
     vec![
         case("cpu", &resource("cpu", &utilization(50)), same(of(cpu))),
         case("memory", &resource("memory", &utilization(50)), same(of(memory))),
-        case("storage", &resource("storage", &utilization(50)), End::Unserved),
+        case("storage", &resource("storage", &utilization(50)), Expected::Unserved),
         case(
             "ephemeral storage",
             &resource("ephemeral-storage", &utilization(50)),
-            End::Unserved,
+            Expected::Unserved,
         ),
         case(
             "70 %",
@@ -183,7 +191,7 @@ fn resources() -> Vec<Case> {
             // A resource has as many values as there are pods: only their average can be compared.
             "exactly 29.5",
             &resource("cpu", &value),
-            End::Refused(
+            Expected::Refused(
                 "spec.metrics[0].resource.target.averageUtilization",
                 hpa(1, 10).metric(ResourceMetric::new(cpu, average("29.5"))),
             ),
@@ -193,13 +201,13 @@ fn resources() -> Vec<Case> {
         case(
             "ephemeral storage of a container",
             &container("ephemeral-storage"),
-            End::Unserved,
+            Expected::Unserved,
         ),
         case(
             // No container has a resource of this name.
             "storage of a container",
             &container("storage"),
-            End::Refused(
+            Expected::Refused(
                 "spec.metrics[0].containerResource.name",
                 hpa(1, 10).metric(inside(memory)),
             ),
@@ -221,7 +229,7 @@ fn sources() -> Vec<Case> {
         case(
             "external",
             &metric(&json!({"type": "External", "external": {"metric": queue, "target": utilization(50)}})),
-            End::Refused(
+            Expected::Refused(
                 "spec.metrics[0].external.target.averageValue",
                 hpa(1, 10).metric(ExternalMetric::new("sqs-queue", AverageValue::new(50)).selector(scraper())),
             ),
@@ -229,7 +237,7 @@ fn sources() -> Vec<Case> {
         case(
             "object",
             &metric(&json!({"type": "Object", "object": object})),
-            End::Refused(
+            Expected::Refused(
                 "spec.metrics[0].object.target.averageValue",
                 hpa(1, 10).metric(ObjectMetric::new(described, "requests-per-second", Value::new(50))),
             ),
@@ -237,7 +245,7 @@ fn sources() -> Vec<Case> {
         case(
             "pods",
             &metric(&json!({"type": "Pods", "pods": {"metric": requests, "target": utilization(50)}})),
-            End::Refused(
+            Expected::Refused(
                 "spec.metrics[0].pods.target.averageValue",
                 hpa(1, 10).metric(PodsMetric::new("requests-per-second", AverageValue::new(50)).selector(scraper())),
             ),
@@ -272,7 +280,7 @@ fn behaviors() -> Vec<Case> {
         case(
             "metrics, and rules for both directions",
             &measured(behavior(2, direction(300, "Max", steps), direction(300, "Max", steps))),
-            End::Same(
+            Expected::Same(
                 hpa(2, 10)
                     .metric(cpu())
                     .scale_up(both(rules(300, max), 180))
@@ -283,7 +291,7 @@ fn behaviors() -> Vec<Case> {
             // Their default period is written out: Kubernetes has none.
             "policies without a period",
             &behavior(1, direction(0, "Max", short), direction(300, "Max", short)),
-            End::Same(
+            Expected::Same(
                 hpa(1, 10)
                     .scale_up(both(rules(0, max), 15))
                     .scale_down(both(rules(300, max), 15)),
@@ -292,7 +300,7 @@ fn behaviors() -> Vec<Case> {
         case(
             "the largest change up and the smallest down",
             &measured(behavior(2, direction(300, "Max", one), direction(300, "Min", one))),
-            End::Same(
+            Expected::Same(
                 hpa(2, 10)
                     .metric(cpu())
                     .scale_up(rules(300, max).policy(three()))
@@ -302,7 +310,7 @@ fn behaviors() -> Vec<Case> {
         case(
             "windows and strategies without policies",
             &behavior(1, direction(300, "Max", UP), direction(300, "Max", &[("Pods", 1, 300)])),
-            End::Same(hpa(1, 10).scale_up(up().window(5 * MINUTE))),
+            Expected::Same(hpa(1, 10).scale_up(up().window(5 * MINUTE))),
         ),
     ]
 }

@@ -154,24 +154,24 @@ fn documented_examples_are_accepted_by_the_api_server() {
 }
 
 #[test]
-fn the_builder_covers_what_cdk8s_plus_writes() {
-    use cdk8s::End;
+fn the_builder_can_write_the_hpas_of_cdk8s_plus() {
+    use cdk8s::Expected;
     let cases = cdk8s::all();
     assert_eq!(cases.len(), 24);
-    for cdk8s::Case { name, theirs, end } in cases {
+    for cdk8s::Case { name, theirs, expected } in cases {
         let stored = burst_hpa::admit(&burst_hpa::Node::from_json(&theirs.to_string()).unwrap(), KUBERNETES);
-        match (end, stored) {
-            (End::Same(ours), Ok(theirs)) => assert_eq!(ours.defaulted().unwrap(), theirs, "{name}"),
-            (End::Refused(field, ours), Err(refusal)) => {
+        match (expected, stored) {
+            (Expected::Same(ours), Ok(theirs)) => assert_eq!(ours.defaulted().unwrap(), theirs, "{name}"),
+            (Expected::Refused(field, ours), Err(refusal)) => {
                 assert!(refusal.to_string().starts_with(field), "{name}: {refusal}");
                 ours.build().unwrap();
             }
-            (End::Unserved, Ok(theirs)) => {
+            (Expected::Unserved, Ok(theirs)) => {
                 let found = burst_hpa::lint(&theirs, KUBERNETES);
                 let unserved = |finding: &burst_hpa::Finding| finding.lint == burst_hpa::Lint::UnservedResource;
                 assert!(found.iter().any(unserved), "{name}: {found:?}");
             }
-            (End::Unbuilt(ours, lint), Ok(_)) => {
+            (Expected::Unbuilt(ours, lint), Ok(_)) => {
                 let errors = ours.build().unwrap_err();
                 let [BuildError::NeverWorks(finding)] = errors.as_slice() else {
                     panic!("{name}: {errors}")
@@ -184,12 +184,12 @@ fn the_builder_covers_what_cdk8s_plus_writes() {
 }
 
 #[test]
-fn what_is_said_of_cdk8s_plus_holds_in_the_apiserver() {
+fn each_hpa_of_cdk8s_plus_has_its_expected_result_in_kube_apiserver() {
     let (mut documents, mut built, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for case in cdk8s::all() {
         documents.push(case.theirs.to_string());
-        refused.push(matches!(case.end, cdk8s::End::Refused(..)));
-        if let cdk8s::End::Same(hpa) | cdk8s::End::Refused(_, hpa) = case.end {
+        refused.push(matches!(case.expected, cdk8s::Expected::Refused(..)));
+        if let cdk8s::Expected::Same(hpa) | cdk8s::Expected::Refused(_, hpa) = case.expected {
             built.push(hpa);
         }
     }
@@ -213,7 +213,7 @@ fn every_built_hpa_is_accepted_by_the_api_server() {
 }
 
 #[test]
-fn migrated_v1_hpas_are_what_the_apiserver_makes_of_them() {
+fn migrated_v1_hpas_equal_those_of_kube_apiserver() {
     let documents: Vec<String> = v1_documents::V1.iter().map(|text| (*text).to_owned()).collect();
     for (document, answer) in documents.iter().zip(oracle::kubernetes(&documents, Options::default())) {
         let migration = burst_hpa::migrate(&burst_hpa::Node::from_json(document).unwrap()).unwrap();

@@ -89,7 +89,7 @@ fn an_overflowing_target_gives_wrong_replicas() {
 }
 
 #[test]
-fn what_is_ignored_changes_nothing() {
+fn ignored_fields_change_nothing() {
     let plain = json!({"type": "AverageValue", "averageValue": "10"});
     let plain = external(&plain, &Value::Null);
     let other_type = external(&json!({"type": "Utilization", "averageValue": "10"}), &Value::Null);

@@ -141,7 +141,7 @@ pub(super) fn details(path: &ResourcePath<'_>) -> Details {
         name: path.name.unwrap_or_default().to_owned(),
         group: path.group.to_owned(),
         kind: path.plural.to_owned(),
-        causes: Vec::new(),
+        ..Details::default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/lab/…`: controls the stand-in from another process. It needs no token.
+//! `/lab/…`: controls the simulated API from another process. It needs no token.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -6,23 +6,31 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{AccessConfig, Injection, KubeApi, response};
+use super::{AccessConfig, Injection, KubeApi, StreamFault, WatchConfig, response};
 
-/// The help text with every control request.
+/// The help text of the control requests.
 const USAGE: &str = "\
-GET    /lab/requests              counts by resource and user-agent, and the newest requests
-DELETE /lab/requests              begin to count anew
-GET    /lab/fault                 the faults in force
-PUT    /lab/fault                 {\"resource\":\"services\",\"fault\":\"hang\",\"times\":1}
-DELETE /lab/fault[?resource=R]    everything (or this resource) works again
-GET    /lab/access                tokens and rules
-PUT    /lab/access                {\"tokens\":{\"TOKEN\":\"USER\"},\"rules\":{\"USER\":[RBAC RULE]}}
-POST   /lab/objects               apply YAML or JSON
+GET    /lab/requests            counts by resource and client, newest requests
+DELETE /lab/requests            clear both
+GET    /lab/fault               the faults in force
+PUT    /lab/fault               {\"resource\":\"services\",\"fault\":\"hang\",\"times\":1}
+DELETE /lab/fault[?resource=R]  clear all faults, or those of one resource
+GET    /lab/watches             how watches are served, how many are open
+PUT    /lab/watches             {\"watchList\":false,\"bookmarkPeriod\":1000}
+PUT    /lab/watches/fault       {\"resource\":\"services\",\"fault\":{\"end\":{}}}
+GET    /lab/access              tokens and rules
+PUT    /lab/access              {\"tokens\":{\"TOKEN\":\"USER\"},
+                                 \"rules\":{\"USER\":[RBAC RULE]}}
+POST   /lab/objects             apply YAML or JSON
 DELETE /lab/objects?resource=R&object=NAMESPACE/NAME
-PUT    /lab/replicas              {\"hpa\":\"NAMESPACE/NAME\",\"currentReplicas\":3}
-POST   /lab/compact               expire every continue token given out so far
+PUT    /lab/replicas            {\"hpa\":\"NAMESPACE/NAME\",\"currentReplicas\":3}
+POST   /lab/compact             expire continue tokens and open watches
 
-Faults of a resource such as \"services\" or \"*\"; without \"times\" they stay until cleared:
+\"watchList\" is the feature gate. \"bookmarkPeriod\" is in milliseconds.
+
+A fault applies to a resource such as \"services\", or to all with \"*\". Without
+\"times\" it stays until you clear it. With \"verb\":\"watch\" only watches fail.
+Faults of new requests, until cleared:
   \"unauthorized\" \"forbidden\" \"notFound\" \"gone\" \"internalError\" \"unavailable\"
   {\"tooManyRequests\":{\"retryAfter\":5}}
   \"hang\" \"stall\" \"reset\" \"resetMidway\" {\"trickle\":{\"seconds\":60}}
@@ -30,7 +38,22 @@ Faults of a resource such as \"services\" or \"*\"; without \"times\" they stay 
   {\"malformedObject\":{\"object\":\"NAMESPACE/NAME\"}} {\"padding\":{\"bytes\":100000}}
   {\"also\":{\"objects\":[\"{}\"]}}
   \"endless\" {\"largeSelectors\":{\"namespace\":\"NAMESPACE\",\"bytes\":970000}}
+  {\"stream\":STREAM_FAULT}
+
+A STREAM_FAULT is a fault of a watch after it has opened. \"after\" is the number
+of events before the fault; the default is 0. /lab/watches/fault applies it to
+the watches that are open now:
+  {\"cut\":{\"bytes\":100}} {\"end\":{\"after\":0}} {\"expired\":{\"after\":0}}
+  {\"silent\":{\"after\":0}} {\"silentConnection\":{\"after\":0}}
+  {\"drip\":{\"milliseconds\":1000}} {\"longName\":{\"characters\":100000}}
 ";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpenWatchFault {
+    resource: String,
+    fault: StreamFault,
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -51,6 +74,17 @@ impl KubeApi {
             (&Method::GET, "fault") => json_response(&json!(self.faults.pending())),
             (&Method::PUT, "fault") => parse(body).and_then(|fault: Injection| ok_after(|| self.faults.add(fault))),
             (&Method::DELETE, "fault") => ok_after(|| self.clear_faults(query_parameter(query, "resource"))),
+            (&Method::GET, "watches") => json_response(&json!({
+                "config": self.watches.config(),
+                "open": self.watches.counts(),
+            })),
+            (&Method::PUT, "watches") => {
+                parse(body).and_then(|config: WatchConfig| ok_after(|| self.watches.configure(config)))
+            }
+            (&Method::PUT, "watches/fault") => parse(body).and_then(|wanted: OpenWatchFault| {
+                let hit = self.watches.inject(&wanted.resource, wanted.fault);
+                json_response(&json!({ "watches": hit }))
+            }),
             (&Method::GET, "access") => json_response(&json!(self.access.config())),
             (&Method::PUT, "access") => {
                 parse(body).and_then(|config: AccessConfig| ok_after(|| self.access.replace(config)))

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_objects_stand_in_lists_and_come_by_watches() {
+    fn more_objects_are_added_to_lists_and_watches() {
         let objects = ["1".to_owned(), "{}".to_owned()];
         for (body, wanted) in [
             (r#"{"items":[]}"#, r#"{"items":[1,{}]}"#),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_is_no_text_stands_in_a_name() {
+    fn a_byte_that_is_not_utf8_is_inserted_into_a_name() {
         let body = with_invalid_utf8(&Bytes::from_static(br#"{"name":"a"}"#));
         assert_eq!(body, b"{\"name\":\"\xffa\"}".as_slice());
     }

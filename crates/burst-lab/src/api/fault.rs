@@ -5,6 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
+use super::stream_fault::StreamFault;
+
+/// The verb of a watch.
+const WATCH: &str = "watch";
+
 /// A way in which a response fails.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -72,6 +77,8 @@ pub enum Fault {
         /// Bytes per object.
         bytes: usize,
     },
+    /// A watch that opens and then fails. It applies to watches only; other requests leave it for the next watch.
+    Stream(StreamFault),
 }
 
 /// A fault with its resource and count, as `PUT /lab/fault` sends it.
@@ -82,9 +89,22 @@ pub struct Injection {
     pub resource: String,
     /// The fault.
     pub fault: Fault,
+    /// Only requests with this verb of RBAC fail, such as `watch`; `None` is every request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verb: Option<String>,
     /// The number of requests; `None` is until it is cleared.
     #[serde(default)]
     pub times: Option<u32>,
+}
+
+impl Injection {
+    fn applies(&self, resource: &str, verb: &str) -> bool {
+        let wanted = match self.fault {
+            Fault::Stream(_) => Some(WATCH),
+            _ => self.verb.as_deref(),
+        };
+        (self.resource == resource || self.resource == "*") && wanted.is_none_or(|wanted| wanted == verb)
+    }
 }
 
 /// The faults in force; clones share them. Faults of one resource apply in the order in which they were injected.
@@ -97,6 +117,7 @@ impl Faults {
         self.add(Injection {
             resource: resource.to_owned(),
             fault,
+            verb: None,
             times: None,
         });
     }
@@ -106,7 +127,18 @@ impl Faults {
         self.add(Injection {
             resource: resource.to_owned(),
             fault,
+            verb: None,
             times: Some(times),
+        });
+    }
+
+    /// Fails every watch of the resource until the fault is cleared; lists work.
+    pub fn inject_watches(&self, resource: &str, fault: Fault) {
+        self.add(Injection {
+            resource: resource.to_owned(),
+            fault,
+            verb: Some(WATCH.to_owned()),
+            times: None,
         });
     }
 
@@ -131,12 +163,10 @@ impl Faults {
     }
 
     /// Returns the fault for the next request of the resource and decreases its count.
-    pub(super) fn take(&self, resource: &str) -> Option<Fault> {
+    pub(super) fn take(&self, resource: &str, verb: &str) -> Option<Fault> {
         let mut queue = crate::locked(&self.0);
         queue.retain(|injection| injection.times != Some(0));
-        let next = queue
-            .iter_mut()
-            .find(|injection| injection.resource == resource || injection.resource == "*")?;
+        let next = queue.iter_mut().find(|injection| injection.applies(resource, verb))?;
         next.times = next.times.map(|times| times - 1);
         let fault = next.fault.clone();
         queue.retain(|injection| injection.times != Some(0));
@@ -153,12 +183,12 @@ mod tests {
         let faults = Faults::default();
         faults.inject_times("services", Fault::Hang, 2);
         faults.inject_times("*", Fault::Gone, 1);
-        assert_eq!(faults.take("deployments.apps"), Some(Fault::Gone));
+        assert_eq!(faults.take("deployments.apps", "list"), Some(Fault::Gone));
         assert_eq!(
             [
-                faults.take("services"),
-                faults.take("services"),
-                faults.take("services")
+                faults.take("services", "list"),
+                faults.take("services", "list"),
+                faults.take("services", "list")
             ],
             [Some(Fault::Hang), Some(Fault::Hang), None]
         );
@@ -169,9 +199,9 @@ mod tests {
     fn a_fault_without_a_count_stays_until_cleared() {
         let faults = Faults::default();
         faults.inject("services", Fault::Unavailable);
-        assert!((0..5).all(|_| faults.take("services").is_some()));
+        assert!((0..5).all(|_| faults.take("services", "list").is_some()));
         faults.clear_resource("services");
-        assert_eq!(faults.take("services"), None);
+        assert_eq!(faults.take("services", "list"), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! A Kubernetes API over a [`Cluster`], as a function from request to reply, without sockets and clocks. It answers reads as
-//! kube-apiserver v1.36 does: lists in pages, watches with a timeout, single objects, and errors as `metav1.Status`.
+//! kube-apiserver v1.36 does: lists in pages, watches, single objects, and errors as `metav1.Status`.
 
 mod access;
 mod control;
@@ -7,6 +7,7 @@ mod corrupt;
 mod error;
 mod fault;
 mod field_selector;
+mod list_options;
 mod list_page;
 mod path;
 mod query;
@@ -16,9 +17,11 @@ mod resource_request;
 mod response;
 mod review;
 mod status;
+mod stream_fault;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod watches;
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -28,14 +31,16 @@ pub use access::{Access, AccessConfig, Rule};
 pub use fault::{Fault, Faults, Injection};
 pub use reply::Reply;
 pub use request_log::{Counts, LoggedRequest, RequestLog};
+pub use stream_fault::StreamFault;
 pub use watch::Watch;
+pub use watches::{WatchConfig, Watches};
 
 use crate::cluster::Cluster;
 use error::ApiError;
 use path::{Endpoint, ResourcePath};
 use query::Query;
 
-/// The stand-in API; clones share its state.
+/// The simulated API; clones share its state.
 #[derive(Clone, Default)]
 pub struct KubeApi {
     /// The objects.
@@ -46,6 +51,8 @@ pub struct KubeApi {
     pub faults: Faults,
     /// The requests received.
     pub requests: RequestLog,
+    /// How watches are served, and those that are open.
+    pub watches: Watches,
 }
 
 impl KubeApi {
@@ -82,14 +89,16 @@ impl KubeApi {
         let query = request.uri().query().unwrap_or_default();
         let watch = Query::parse(query).is_ok_and(|query| query.watch);
         let resource = path.map(ResourcePath::resource).unwrap_or_default();
-        let fault = path.and_then(|_| self.faults.take(&resource));
+        let verb = path.map_or("", |path| path.verb(request.method(), watch));
+        let fault = path.and_then(|_| self.faults.take(&resource, verb));
         let reply = handle(fault.as_ref());
         self.requests.record(LoggedRequest {
             method: request.method().to_string(),
             path: request.uri().path().to_owned(),
             query: query.to_owned(),
             resource,
-            verb: path.map_or("", |path| path.verb(request.method(), watch)).to_owned(),
+            verb: verb.to_owned(),
+            protocol: format!("{:?}", request.version()),
             user_agent: user_agent(request.headers()).to_owned(),
             fault: fault.map(|fault| format!("{fault:?}")),
             status: reply.status().map(|status| status.as_u16()),

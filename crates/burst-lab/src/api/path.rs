@@ -5,7 +5,7 @@ use http::Method;
 
 use crate::cluster::group_resource;
 
-/// What a path addresses.
+/// The endpoint that a path addresses.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Endpoint<'a> {
     /// `/lab/…`, without the prefix.

@@ -23,6 +23,10 @@ pub(super) struct Query {
     pub(super) watch: bool,
     /// `resourceVersion` at which a watch starts; `None` or 0 starts with the current objects.
     pub(super) resource_version: Option<u64>,
+    /// `resourceVersionMatch`; empty if it is missing.
+    pub(super) resource_version_match: String,
+    /// `sendInitialEvents` of a watch.
+    pub(super) send_initial_events: Option<bool>,
     /// `timeoutSeconds` of a watch.
     pub(super) timeout: Duration,
     /// `allowWatchBookmarks`.
@@ -46,7 +50,9 @@ impl Query {
                 "fieldSelector" => query.fields = FieldSelector::parse(&value).map_err(Status::bad_request)?,
                 "watch" => query.watch = boolean(&value),
                 "resourceVersion" => query.resource_version = resource_version(&value)?,
-                "timeoutSeconds" => query.timeout = Duration::from_secs(number(&value)?.unsigned_abs()),
+                "resourceVersionMatch" => query.resource_version_match = value.into_owned(),
+                "sendInitialEvents" => query.send_initial_events = Some(boolean(&value)),
+                "timeoutSeconds" => query.timeout = timeout(&value)?,
                 "allowWatchBookmarks" => query.bookmarks = boolean(&value),
                 "pretty" => query.pretty = boolean(&value),
                 _ => {}
@@ -78,6 +84,14 @@ fn limit(text: &str) -> Result<Option<usize>, Status> {
     Ok(usize::try_from(number(text)?).ok().filter(|limit| *limit > 0))
 }
 
+/// Zero is the default.
+fn timeout(text: &str) -> Result<Duration, Status> {
+    let seconds = u64::try_from(number(text)?).unwrap_or(0);
+    Ok(Some(Duration::from_secs(seconds))
+        .filter(|timeout| !timeout.is_zero())
+        .unwrap_or(DEFAULT_WATCH_TIMEOUT))
+}
+
 fn number(text: &str) -> Result<i64, Status> {
     text.parse()
         .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
@@ -90,7 +104,7 @@ fn resource_version(text: &str) -> Result<Option<u64>, Status> {
     let version: u64 = text
         .parse()
         .map_err(|_| Status::bad_request(format!("resourceVersion: Invalid value: {text:?}")))?;
-    Ok(Some(version).filter(|version| *version > 0))
+    Ok(Some(version))
 }
 
 fn boolean(text: &str) -> bool {

@@ -7,13 +7,13 @@ use http::{Response, StatusCode};
 
 use super::watch::Watch;
 
-/// What the server sends.
+/// The bytes that the server sends, and how the connection ends.
 #[derive(Debug)]
 pub enum Reply {
     /// A complete response.
     Response(Response<Bytes>),
-    /// A watch: its head at once, its events when it ends.
-    Watch(Watch),
+    /// A watch: its head at once, its events when they happen.
+    Watch(Box<Watch>),
     /// The head and half of the body, then nothing; the connection stays open.
     Stall(Response<Bytes>),
     /// The head at once, and the body in small parts over this time.

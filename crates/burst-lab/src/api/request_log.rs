@@ -24,6 +24,8 @@ pub struct LoggedRequest {
     pub resource: String,
     /// RBAC's verb: `list`, `get`, `watch`, …
     pub verb: String,
+    /// `HTTP/1.1` or `HTTP/2.0`.
+    pub protocol: String,
     /// Empty when the request had none.
     pub user_agent: String,
     /// The fault that was applied, if any.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::access::{details, forbidden};
 use super::error::ApiError;
+use super::list_options;
 use super::list_page::{self, List};
 use super::path::ResourcePath;
 use super::query::Query;
@@ -20,7 +21,7 @@ use super::{Fault, KubeApi, corrupt, review, user_agent};
 enum Content {
     List(List),
     Object(Arc<Value>),
-    Watch(Watch),
+    Watch(Box<Watch>),
     Created(Value),
 }
 
@@ -39,9 +40,12 @@ impl KubeApi {
             Err(error) => error.response(pretty),
             Ok(Content::Object(object)) => response::json(StatusCode::OK, &*object, pretty),
             Ok(Content::Created(object)) => response::json(StatusCode::CREATED, &object, pretty),
-            Ok(Content::Watch(watch)) if fault.is_none() => return Reply::Watch(watch),
-            // A fault is applied at once and does not wait for the end of the watch.
-            Ok(Content::Watch(watch)) => response::lines(watch.event_lines()),
+            Ok(Content::Watch(mut watch)) => match fault {
+                None => return Reply::Watch(watch),
+                Some(Fault::Stream(fault)) => return Reply::Watch(Box::new(watch.with_fault(*fault))),
+                // A fault of a complete response is applied to the events so far.
+                Some(_) => response::lines(watch.event_lines()),
+            },
             Ok(Content::List(mut list)) => {
                 fault.into_iter().for_each(|fault| corrupt::objects(fault, &mut list));
                 if matches!(fault, Some(Fault::Endless)) {
@@ -73,16 +77,18 @@ impl KubeApi {
         if request.method() != Method::GET {
             return Err(Status::method_not_allowed().into());
         }
-        if query.watch && path.name.is_none() {
-            let watch = Watch::new(&self.cluster, resource, path.namespace, query.clone());
-            return Ok(Content::Watch(watch));
-        }
         let Some(name) = path.name else {
+            let mut query = query.clone();
+            list_options::complete(&mut query, self.watches.config().watch_list)?;
+            if query.watch {
+                let watch = Watch::new(&self.cluster, resource, path.namespace, query, &self.watches);
+                return Ok(Content::Watch(Box::new(watch)));
+            }
             return Ok(Content::List(list_page::page(
                 &self.cluster,
                 &resource,
                 path.namespace,
-                query,
+                &query,
             )?));
         };
         let object = path

@@ -40,12 +40,38 @@ pub(super) struct Details {
     pub(super) kind: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) causes: Vec<Cause>,
+    #[serde(rename = "retryAfterSeconds", skip_serializing_if = "Option::is_none")]
+    pub(super) retry_after_seconds: Option<u32>,
 }
 
-/// One line of `details.causes`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One line of `details.causes`; empty fields are omitted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Cause {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reason: &'static str,
     message: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    field: &'static str,
+}
+
+impl Cause {
+    /// A field that must not be set.
+    pub(super) fn forbidden(field: &'static str, message: &str) -> Self {
+        Cause {
+            reason: "FieldValueForbidden",
+            message: format!("Forbidden: {message}"),
+            field,
+        }
+    }
+
+    /// A field with a value other than these.
+    pub(super) fn unsupported(field: &'static str, found: &str, supported: &str) -> Self {
+        Cause {
+            reason: "FieldValueNotSupported",
+            message: format!("Unsupported value: {found:?}: supported values: {supported}"),
+            field,
+        }
+    }
 }
 
 impl Status {
@@ -122,11 +148,48 @@ impl Status {
         status
     }
 
-    pub(super) fn internal(what: &str) -> Self {
+    /// 504 of a watch, sent as an event.
+    pub(super) fn too_large(asked: u64, newest: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {newest}");
         let causes = vec![Cause {
-            message: what.to_owned(),
+            reason: "ResourceVersionTooLarge",
+            message: "Too large resource version".to_owned(),
+            ..Cause::default()
         }];
-        let message = format!("Internal error occurred: {what}");
+        let details = Some(Details {
+            causes,
+            retry_after_seconds: Some(1),
+            ..Details::default()
+        });
+        Status::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message, details)
+    }
+
+    /// 422 of parameters that do not fit together; there is at least one cause.
+    pub(super) fn invalid_list_options(causes: Vec<Cause>) -> Self {
+        let errors: Vec<_> = causes
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message))
+            .collect();
+        let errors = match errors.as_slice() {
+            [error] => error.clone(),
+            errors => format!("[{}]", errors.join(", ")),
+        };
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {errors}");
+        let details = Some(Details {
+            group: "meta.k8s.io".to_owned(),
+            kind: "ListOptions".to_owned(),
+            causes,
+            ..Details::default()
+        });
+        Status::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message, details)
+    }
+
+    pub(super) fn internal(error: &str) -> Self {
+        let causes = vec![Cause {
+            message: error.to_owned(),
+            ..Cause::default()
+        }];
+        let message = format!("Internal error occurred: {error}");
         let details = Some(Details {
             causes,
             ..Details::default()
@@ -162,7 +225,7 @@ mod tests {
             name: "zz".to_owned(),
             group: "autoscaling".to_owned(),
             kind: "horizontalpodautoscalers".to_owned(),
-            causes: Vec::new(),
+            ..Details::default()
         };
         let status = Status::not_found("horizontalpodautoscalers.autoscaling", details);
         assert_eq!(serde_json::to_string(&status).unwrap(), real);

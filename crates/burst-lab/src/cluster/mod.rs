@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 pub use object::ObjectError;
 pub use resource::Resource;
@@ -32,6 +33,8 @@ pub struct Cluster(Arc<Mutex<State>>);
 
 struct State {
     version: u64,
+    /// Announces each new version.
+    changes: watch::Sender<u64>,
     resources: BTreeMap<String, ResourceStore>,
 }
 
@@ -54,6 +57,7 @@ impl Cluster {
         let resources = Resource::built_ins().map(|resource| (resource.id(), ResourceStore::new(resource)));
         Cluster(Arc::new(Mutex::new(State {
             version: 1,
+            changes: watch::Sender::new(1),
             resources: resources.into(),
         })))
     }
@@ -174,16 +178,26 @@ impl Cluster {
             .map_or_else(|| Ok(Vec::new()), |store| store.events_since(version))
     }
 
-    /// Drops all earlier resource versions, so that existing continue tokens expire (410), as in a real cluster after about
-    /// five minutes.
+    /// Returns the changes of a resource after `version`, and the resource version up to which they are complete.
+    pub(crate) fn events_and_version(&self, resource: &str, version: u64) -> Result<(Vec<Event>, u64), Compacted> {
+        let state = self.state();
+        let events = state
+            .resource_store(resource)
+            .map_or_else(|| Ok(Vec::new()), |store| store.events_since(version))?;
+        Ok((events, state.version))
+    }
+
+    /// Returns a receiver that is told each new resource version.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.state().changes.subscribe()
+    }
+
+    /// Drops all earlier resource versions, as a real cluster does after about five minutes: continue tokens that were given
+    /// out expire (410). Open watches expire, too, as if the API server had been restarted meanwhile.
     pub fn compact(&self) {
         let mut state = self.state();
-        state.version += 1;
-        let version = state.version;
-        state
-            .resources
-            .values_mut()
-            .for_each(|store| store.forget_before(version));
+        let version = state.next_version();
+        state.resources.values_mut().for_each(|store| store.compact(version));
     }
 
     /// Returns the resource of a group, version and plural, if it is served.
@@ -251,10 +265,17 @@ impl State {
     }
 
     fn change(&mut self, id: &str, key: &str, after: Option<Arc<Value>>) -> u64 {
-        self.version += 1;
+        let version = self.next_version();
         if let Some(store) = self.resources.get_mut(id) {
-            store.change(self.version, key, after);
+            store.change(version, key, after);
         }
+        version
+    }
+
+    /// Watches that hear of the version look at the state only after the caller has changed it, because it is locked.
+    fn next_version(&mut self) -> u64 {
+        self.version += 1;
+        self.changes.send_replace(self.version);
         self.version
     }
 }

@@ -1,4 +1,4 @@
-//! What all Kubernetes objects share: identity, the metadata that a server sets, and patches.
+//! The parts that all Kubernetes objects share: identity, the metadata that a server sets, and patches.
 
 use std::time::SystemTime;
 

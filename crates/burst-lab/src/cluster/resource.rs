@@ -1,4 +1,6 @@
-//! The resources that the stand-in serves.
+//! The resources that the simulated API serves.
+
+use serde_json::{Map, Value, json};
 
 /// One namespaced resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +63,41 @@ impl Resource {
         } else {
             format!("{}/{}", self.group, self.version)
         }
+    }
+}
+
+impl Resource {
+    /// An object with this metadata and no values, as in a bookmark of kube-apiserver v1.36.3.
+    pub(crate) fn empty_object(&self, metadata: &Value) -> Value {
+        let mut object = Map::new();
+        object.insert("kind".to_owned(), json!(self.kind));
+        object.insert("apiVersion".to_owned(), json!(self.api_version()));
+        object.insert("metadata".to_owned(), metadata.clone());
+        if let Value::Object(fields) = empty_fields(&self.id()) {
+            object.extend(fields);
+        }
+        Value::Object(object)
+    }
+}
+
+/// The fields that Go writes for a built-in type without values; `null` for other resources.
+fn empty_fields(id: &str) -> Value {
+    let template = json!({ "metadata": {}, "spec": { "containers": null } });
+    match id {
+        "services" => json!({ "spec": {}, "status": { "loadBalancer": {} } }),
+        "deployments.apps" => json!({
+            "spec": { "replicas": 0, "selector": null, "template": template, "strategy": {} },
+            "status": {},
+        }),
+        "statefulsets.apps" => json!({
+            "spec": { "replicas": 0, "selector": null, "template": template, "serviceName": "", "updateStrategy": {} },
+            "status": { "replicas": 0, "availableReplicas": 0 },
+        }),
+        "horizontalpodautoscalers.autoscaling" => json!({
+            "spec": { "scaleTargetRef": { "kind": "", "name": "" }, "maxReplicas": 0 },
+            "status": { "desiredReplicas": 0, "currentMetrics": null },
+        }),
+        _ => Value::Null,
     }
 }
 

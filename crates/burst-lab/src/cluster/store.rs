@@ -79,7 +79,7 @@ impl ResourceStore {
         }
     }
 
-    pub(super) fn forget_before(&mut self, version: u64) {
+    pub(super) fn compact(&mut self, version: u64) {
         self.events.retain(|event| event.version > version);
         self.oldest = version;
     }
@@ -163,11 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_forgotten_cannot_be_read() {
+    fn a_compacted_version_cannot_be_read() {
         let mut store = services();
         store.change(1, "a/x", object(1));
         store.change(2, "a/x", object(2));
-        store.forget_before(2);
+        store.compact(2);
         assert_eq!(store.objects_at(1), Err(Compacted { asked: 1, oldest: 2 }));
         assert_eq!(store.objects_at(2).unwrap()["a/x"]["n"], 2);
     }

@@ -16,7 +16,7 @@ use crate::args::Run;
 
 /// The Kubernetes API that Envoy reads.
 pub(super) enum Backend {
-    /// The stand-in API and its sample services.
+    /// The simulated API and its sample services.
     Sample(Lab),
     /// A real cluster, through a proxy that only reads.
     #[cfg(feature = "context")]
@@ -31,6 +31,7 @@ impl Backend {
             return Ok(Self::Cluster(proxy));
         }
         let lab = Lab::start(sample::cluster()?, options.lab.api, options.lab.services).await?;
+        lab.api.watches.configure(options.watches.config());
         Ok(Self::Sample(lab))
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Row {
     pub(crate) load: VecDeque<Option<(u32, u32)>>,
 }
 
-/// All services, and what the footer shows.
+/// All services, and the values of the footer.
 pub(crate) struct Dashboard {
     pub(crate) rows: Vec<Row>,
     /// Time since the start.
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_is_no_request_and_no_news_before_the_first() {
+    fn a_missing_answer_is_not_counted_and_not_shown_before_the_first_answer() {
         let mut dashboard = dashboard();
         dashboard.record(1, ProbeResult::Ok(None));
         assert!(
@@ -224,7 +224,7 @@ mod tests {
 
     #[cfg(feature = "context")]
     #[test]
-    fn a_picture_has_the_fullest_first_and_says_what_is_new() {
+    fn a_snapshot_is_sorted_by_load_and_returns_the_changed_services() {
         let header = |current| format!("service=a/b, current-load={current}, target-load=4, max-load=5");
         let snapshot = |services: &[(&str, u32)]| {
             let services = services

@@ -20,7 +20,7 @@ mod tests {
     use crate::run::dashboard::{Dashboard, ProbeResult};
 
     #[test]
-    fn a_line_is_one_line_that_no_terminal_obeys() {
+    fn control_characters_in_a_line_are_escaped() {
         let mut dashboard = Dashboard::new(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()));
         dashboard.rows[0].name = "ngsa\n\u{202e}1".to_owned();
         dashboard.record(0, ProbeResult::Ok(Some("a\u{1b}[31m=\u{7}b".to_owned())));

@@ -28,7 +28,7 @@ use envoy::{Envoy, EnvoyError};
 use screen::Screen;
 use table::Title;
 
-/// Often enough for a clock, rarely enough for a slow terminal.
+/// Short enough for a clock, and long enough for a slow terminal.
 const FRAME: Duration = Duration::from_millis(250);
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -53,9 +53,10 @@ async fn fetch(http: &Http, proxy: SocketAddr) -> Option<SnapshotResult> {
     Some(match status {
         StatusCode::OK => match serde_json::from_slice(&body) {
             Ok(services) => SnapshotResult::Services(services),
-            Err(error) => {
-                SnapshotResult::Unavailable(200, format!("Envoy answers something else than a result: {error}"))
-            }
+            Err(error) => SnapshotResult::Unavailable(
+                200,
+                format!("Envoy answered with something other than a result: {error}"),
+            ),
         },
         _ => SnapshotResult::Unavailable(status.as_u16(), reason()),
     })

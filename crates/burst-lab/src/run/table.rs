@@ -21,7 +21,7 @@ const MIN_SPARKLINE: usize = 8;
 /// Two minutes, which is two periods of the slowest curves.
 const MAX_SPARKLINE: usize = 120;
 
-/// What does not change during a run.
+/// The values that stay the same during a run.
 pub(crate) struct Title {
     pub(crate) proxy: SocketAddr,
     pub(crate) workers: u16,
@@ -214,7 +214,7 @@ mod tests {
 
     #[cfg(feature = "context")]
     #[test]
-    fn a_cluster_is_drawn_without_requests_and_with_what_is_wrong() {
+    fn a_cluster_is_drawn_without_requests_and_with_its_error() {
         let mut dashboard = Dashboard::new(&[]);
         dashboard.apply_snapshot([("default/ngsa-svc-1".to_owned(), HEADER.to_owned())].into());
         dashboard.sample_load();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cluster_says_is_drawn_and_not_obeyed() {
+    fn control_characters_of_a_cluster_are_escaped() {
         let mut dashboard = dashboard();
         dashboard.rows[0].name = "ngsa\u{202e}\n1".to_owned();
         dashboard.record(0, ProbeResult::Ok(Some("a\u{1b}[31m".to_owned())));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_follow_the_room_that_is_left() {
+    fn colours_follow_the_remaining_replicas() {
         let cases = [
             ((1, 5), Color::Green),
             ((4, 5), Color::Yellow),

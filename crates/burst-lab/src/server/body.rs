@@ -1,91 +1,147 @@
-//! A response body that can end early or come late.
+//! A response body that is sent at once, or in parts by a task of its own.
 
+use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use tokio::time::Sleep;
+use tokio::sync::mpsc;
 
 use super::Aborted;
-use crate::api::Watch;
+use super::faulty_stream::Connection;
 
 /// Chunks of a body that trickles in.
 const CHUNKS: u32 = 20;
+/// The rest of a frame follows its last counted byte at once: the head and the frames have bytes that are not counted.
+const SETTLE: Duration = Duration::from_millis(20);
 
-/// A response body that may stop halfway or come late.
+/// A response body.
 pub(super) struct Body {
     /// `None` if the length is not known in advance.
     length: Option<u64>,
-    rest: Option<Bytes>,
-    ending: Ending,
+    content: Content,
 }
 
-enum Ending {
-    Complete,
-    Hang,
-    /// Returns pending once, so that the first half is sent before the reset.
-    Pause(Arc<AtomicBool>),
-    Reset(Arc<AtomicBool>),
-    /// Sends the rest in chunks of this size, with a pause before each.
-    Trickle {
-        rest: Bytes,
-        chunk: usize,
-        pause: Duration,
-        sleep: Pin<Box<Sleep>>,
-    },
-    /// The events of a watch, sent when its time is over.
-    Watch(Pin<Box<Sleep>>, Box<Watch>),
+enum Content {
+    Whole(Option<Bytes>),
+    Parts(mpsc::Receiver<Result<Bytes, Aborted>>),
+}
+
+/// The client no longer reads the body.
+pub(super) struct Disconnected;
+
+/// Sends the parts of one body.
+pub(super) struct Sender {
+    parts: mpsc::Sender<Result<Bytes, Aborted>>,
+    connection: Connection,
+    /// The bytes that the connection has written once all parts are written.
+    written: u64,
 }
 
 impl Body {
     pub(super) fn whole(bytes: Bytes) -> Self {
         Body {
             length: Some(bytes.len() as u64),
-            rest: Some(bytes),
-            ending: Ending::Complete,
+            content: Content::Whole(Some(bytes)),
         }
     }
 
-    pub(super) fn watch(watch: Watch) -> Self {
+    /// A body whose parts come from a task. It ends when the task ends, and the task ends when the client disconnects.
+    pub(super) fn from_task<F>(length: Option<u64>, connection: &Connection, task: impl FnOnce(Sender) -> F) -> Self
+    where
+        F: Future<Output = Result<(), Disconnected>> + Send + 'static,
+    {
+        let (parts, received) = mpsc::channel(1);
+        let sender = Sender {
+            parts,
+            connection: connection.clone(),
+            written: connection.written(),
+        };
+        tokio::spawn(task(sender));
         Body {
-            length: None,
-            rest: None,
-            ending: Ending::Watch(Box::pin(tokio::time::sleep(watch.timeout())), Box::new(watch)),
+            length,
+            content: Content::Parts(received),
         }
     }
 
-    pub(super) fn trickle(rest: Bytes, time: Duration) -> Self {
-        let pause = time / CHUNKS;
-        Body {
-            length: Some(rest.len() as u64),
-            ending: Ending::Trickle {
-                chunk: rest.len().div_ceil(CHUNKS as usize).max(1),
-                rest,
-                pause,
-                sleep: Box::pin(tokio::time::sleep(pause)),
-            },
-            rest: None,
+    /// The body in equal parts over this time, with a pause before each.
+    pub(super) fn trickle(mut rest: Bytes, time: Duration, connection: &Connection) -> Self {
+        let length = rest.len();
+        let chunk = length.div_ceil(CHUNKS as usize).max(1);
+        Body::from_task(Some(length as u64), connection, move |mut sender| async move {
+            while !rest.is_empty() {
+                sender.pause(time / CHUNKS).await?;
+                sender.send(rest.split_to(chunk.min(rest.len()))).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Half of the body; then the connection stays open and silent.
+    pub(super) fn half_then_silence(bytes: &Bytes, connection: &Connection) -> Self {
+        let half = bytes.slice(..bytes.len() / 2);
+        Body::from_task(Some(bytes.len() as u64), connection, |mut sender| async move {
+            sender.send(half).await?;
+            sender.disconnected().await
+        })
+    }
+
+    /// Half of the body; then the connection is reset.
+    pub(super) fn half_then_reset(bytes: &Bytes, connection: &Connection) -> Self {
+        let half = bytes.slice(..bytes.len() / 2);
+        Body::from_task(Some(bytes.len() as u64), connection, |mut sender| async move {
+            sender.send(half).await?;
+            sender.reset_connection().await
+        })
+    }
+}
+
+impl Sender {
+    /// Sends the next part.
+    pub(super) async fn send(&mut self, part: Bytes) -> Result<(), Disconnected> {
+        self.written += part.len() as u64;
+        self.parts.send(Ok(part)).await.map_err(|_| Disconnected)
+    }
+
+    /// Waits for this time, or until the client disconnects.
+    pub(super) async fn pause(&self, time: Duration) -> Result<(), Disconnected> {
+        tokio::select! {
+            () = tokio::time::sleep(time) => Ok(()),
+            () = self.parts.closed() => Err(Disconnected),
         }
     }
 
-    pub(super) fn half_then_silence(bytes: &Bytes) -> Self {
-        Body::half(bytes, Ending::Hang)
+    /// Waits until the client disconnects.
+    pub(super) async fn disconnected(&self) -> Result<(), Disconnected> {
+        self.parts.closed().await;
+        Err(Disconnected)
     }
 
-    pub(super) fn half_then_reset(bytes: &Bytes, reset: Arc<AtomicBool>) -> Self {
-        Body::half(bytes, Ending::Pause(reset))
+    /// Ends the body in the middle: resets the connection over HTTP/1.1, and only the stream over HTTP/2.
+    pub(super) async fn cut(&self) -> Result<(), Disconnected> {
+        self.all_written().await;
+        self.parts.send(Err(Aborted)).await.map_err(|_| Disconnected)
     }
 
-    fn half(bytes: &Bytes, ending: Ending) -> Self {
-        Body {
-            length: Some(bytes.len() as u64),
-            rest: Some(bytes.slice(..bytes.len() / 2)),
-            ending,
-        }
+    /// Resets the connection after all parts.
+    pub(super) async fn reset_connection(&self) -> Result<(), Disconnected> {
+        self.all_written().await;
+        self.connection.reset();
+        self.disconnected().await
+    }
+
+    /// Lets the connection go silent after all parts.
+    pub(super) async fn silence_connection(&self) -> Result<(), Disconnected> {
+        self.all_written().await;
+        self.connection.silence();
+        self.disconnected().await
+    }
+
+    async fn all_written(&self) {
+        self.connection.wait_until_written(self.written).await;
+        tokio::time::sleep(SETTLE).await;
     }
 }
 
@@ -94,40 +150,9 @@ impl http_body::Body for Body {
     type Error = Aborted;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Aborted>>> {
-        if let Some(bytes) = self.rest.take() {
-            return Poll::Ready(Some(Ok(Frame::data(bytes))));
-        }
-        match &mut self.ending {
-            Ending::Complete => Poll::Ready(None),
-            Ending::Hang => Poll::Pending,
-            Ending::Pause(reset) => {
-                let reset = Arc::clone(reset);
-                self.ending = Ending::Reset(reset);
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Ending::Reset(reset) => {
-                reset.store(true, Ordering::Release);
-                Poll::Ready(Some(Err(Aborted)))
-            }
-            Ending::Trickle { rest, .. } if rest.is_empty() => Poll::Ready(None),
-            Ending::Trickle {
-                rest,
-                chunk,
-                pause,
-                sleep,
-            } => {
-                ready!(sleep.as_mut().poll(cx));
-                sleep.set(tokio::time::sleep(*pause));
-                let bytes = rest.split_to((*chunk).min(rest.len()));
-                Poll::Ready(Some(Ok(Frame::data(bytes))))
-            }
-            Ending::Watch(time, watch) => {
-                ready!(time.as_mut().poll(cx));
-                let lines = watch.event_lines();
-                self.ending = Ending::Complete;
-                Poll::Ready(Some(Ok(Frame::data(lines))))
-            }
+        match &mut self.content {
+            Content::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Content::Parts(parts) => parts.poll_recv(cx).map(|part| part.map(|part| part.map(Frame::data))),
         }
     }
 

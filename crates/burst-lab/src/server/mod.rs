@@ -1,13 +1,14 @@
-//! An HTTP/1.1 server for a [`Handler`]: the Kubernetes API or the sample services.
+//! An HTTP server for a [`Handler`]: the Kubernetes API or the sample services. It speaks HTTP/1.1, and HTTP/2 to a client
+//! that begins with the preface of HTTP/2, on the same port and without TLS.
 
 mod body;
-mod resettable_stream;
+mod faulty_stream;
+mod watch_body;
 
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,13 +16,14 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::api::{KubeApi, Reply};
 use body::Body;
-use resettable_stream::ResettableStream;
+use faulty_stream::{Connection, FaultyStream};
 
 /// The delay after a failed accept: long enough not to spin, short enough not to be noticed.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -91,32 +93,34 @@ async fn accept(listener: TcpListener, handler: Arc<impl Handler>) {
 }
 
 async fn serve(stream: TcpStream, handler: Arc<impl Handler>) {
-    let reset = Arc::new(AtomicBool::new(false));
-    let wire = ResettableStream::new(stream, Arc::clone(&reset));
-    let answer = service_fn(move |request| respond(request, Arc::clone(&handler), Arc::clone(&reset)));
+    // An event of a watch is one small write, and must not wait for the acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    let connection = Connection::default();
+    let wire = FaultyStream::new(stream, connection.clone());
+    let answer = service_fn(move |request| respond(request, Arc::clone(&handler), connection.clone()));
     // A client that disconnects is not an error.
-    let _ = hyper::server::conn::http1::Builder::new()
+    let _ = auto::Builder::new(TokioExecutor::new())
         .serve_connection(TokioIo::new(wire), answer)
         .await;
 }
 
-/// An error makes hyper close the connection; [`ResettableStream`] then resets it.
+/// An error makes hyper end the connection, or over HTTP/2 the stream.
 async fn respond(
     request: Request<Incoming>,
     handler: Arc<impl Handler>,
-    reset: Arc<AtomicBool>,
+    connection: Connection,
 ) -> Result<Response<Body>, Aborted> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| Aborted)?.to_bytes();
     match handler.handle(&Request::from_parts(parts, body)) {
         Reply::Response(answer) => Ok(answer.map(Body::whole)),
-        Reply::Watch(watch) => Ok(watch.head().map(|_| Body::watch(watch))),
-        Reply::Trickle(answer, time) => Ok(answer.map(|body| Body::trickle(body, time))),
-        Reply::Stall(answer) => Ok(answer.map(|body| Body::half_then_silence(&body))),
-        Reply::ResetMidway(answer) => Ok(answer.map(|body| Body::half_then_reset(&body, reset))),
+        Reply::Watch(watch) => Ok(watch.head().map(|()| watch_body::of(*watch, &connection))),
+        Reply::Trickle(answer, time) => Ok(answer.map(|body| Body::trickle(body, time, &connection))),
+        Reply::Stall(answer) => Ok(answer.map(|body| Body::half_then_silence(&body, &connection))),
+        Reply::ResetMidway(answer) => Ok(answer.map(|body| Body::half_then_reset(&body, &connection))),
         Reply::Hang => Err(never().await),
         Reply::Reset => {
-            reset.store(true, std::sync::atomic::Ordering::Release);
+            connection.reset();
             Err(Aborted)
         }
     }
@@ -126,7 +130,7 @@ async fn never() -> Aborted {
     match std::future::pending::<Infallible>().await {}
 }
 
-/// The connection is closed in the middle of a response.
+/// The response ends in the middle.
 #[derive(Debug, thiserror::Error)]
-#[error("connection aborted on purpose")]
+#[error("response aborted on purpose")]
 struct Aborted;

@@ -1,4 +1,4 @@
-//! A started `burst-lab`: its words, its end, and what to do when it does not come.
+//! A started `burst-lab`: its output and its exit.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -43,7 +43,7 @@ impl Process {
         }
     }
 
-    /// One whose output nobody reads.
+    /// A process whose output is not read.
     pub(crate) fn start_with_closed_output(mut command: Command) -> Self {
         command
             .stdin(Stdio::null())
@@ -58,7 +58,7 @@ impl Process {
         }
     }
 
-    /// The first line that holds `text`, waited for if need be.
+    /// Waits for the first line that contains `text`.
     pub(crate) fn wait_for_line(&mut self, text: &str) -> String {
         let deadline = Instant::now() + LIMIT;
         loop {
@@ -68,7 +68,7 @@ impl Process {
             let line = self
                 .lines
                 .recv_timeout(deadline.saturating_duration_since(Instant::now()));
-            let line = line.unwrap_or_else(|_| panic!("nothing said {text:?}:\n{}", self.lines_read.join("\n")));
+            let line = line.unwrap_or_else(|_| panic!("no line contains {text:?}:\n{}", self.lines_read.join("\n")));
             self.lines_read.push(line);
         }
     }
@@ -77,7 +77,7 @@ impl Process {
         kill_process(Pid::from_raw(self.child.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
     }
 
-    /// How it ended, and everything it said.
+    /// Waits for its exit; returns its status and all its lines.
     pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>) {
         let deadline = Instant::now() + LIMIT;
         // Both pipes close when it ends.
@@ -98,7 +98,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Gone already in every test that went well.
+        // A process that ended by itself is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -112,7 +112,7 @@ fn forward(name: &'static str, pipe: impl Read + Send + 'static, send: mpsc::Sen
     });
 }
 
-/// A shell script in Envoy's place.
+/// A shell script instead of Envoy.
 pub(crate) struct FakeEnvoy {
     dir: TempDir,
     script: String,
@@ -128,18 +128,18 @@ impl FakeEnvoy {
         }
     }
 
-    /// Does that on SIGTERM, and nothing where it is empty.
+    /// Runs this on SIGTERM; nothing if it is empty.
     pub(crate) fn on_term(mut self, on_term: &'static str) -> Self {
         self.on_term = on_term;
         self
     }
 
-    /// `burst-lab run` with this Envoy, on free ports but for the proxy's.
+    /// `burst-lab run` with this Envoy, on free ports except for the port of the proxy.
     pub(crate) fn run(&self, proxy: &str) -> Command {
         self.run_with_api(proxy, "127.0.0.1:0")
     }
 
-    /// The same with the Kubernetes API there.
+    /// The same with this address of the Kubernetes API.
     pub(crate) fn run_with_api(&self, proxy: &str, api: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_burst-lab"));
         command.args([
@@ -172,7 +172,7 @@ impl FakeEnvoy {
         self.dir.path().join("pid")
     }
 
-    /// Its process id, or what the script put in its place.
+    /// The content of its file: the process id, or the text that the script wrote over it.
     pub(crate) fn pid_file_content(&self) -> String {
         fs::read_to_string(self.pid_file()).unwrap_or_default()
     }
@@ -181,7 +181,7 @@ impl FakeEnvoy {
         self.pid_file().exists()
     }
 
-    /// Whether there is a process of it, also where that has not come to write who it is.
+    /// Returns whether a process of it is left, even if that has not written its process id yet.
     pub(crate) fn has_process_left(&self) -> bool {
         let file = self.pid_file().into_os_string().into_encoded_bytes();
         let is_of_it = |process: fs::DirEntry| {
@@ -204,7 +204,7 @@ pub(crate) fn is_running(pid: u32) -> bool {
     Path::new("/proc").join(pid.to_string()).exists()
 }
 
-/// An address nobody listens on.
+/// An address without a listener.
 pub(crate) fn free_addr() -> String {
     format!("127.0.0.1:{}", port::free())
 }

@@ -1,5 +1,5 @@
-//! `burst-lab run --context` before an API that can be summary to fail: what its proxy, burstctl's, makes of the failures,
-//! and what never gets there.
+//! `burst-lab run --context` before an API with faults: how burstctl's proxy passes the failures on, and which requests it
+//! refuses itself.
 
 use std::net::SocketAddr;
 
@@ -80,7 +80,7 @@ fn kubeconfig(envoy: &FakeEnvoy, server: SocketAddr) -> String {
     envoy.file("kubeconfig", &config.to_string())
 }
 
-/// What a client goes by.
+/// The parts of a response that a client acts on.
 fn summary(answer: &Answer) -> (u16, Option<&str>, Option<&str>, &str) {
     let header = |name| answer.header(name);
     (
@@ -173,11 +173,11 @@ fn only_the_lists_of_the_filter_reach_the_cluster() {
         ("GET", services, "rebound.example", 403, "Forbidden"),
     ] {
         let answer = fixture.send(method, path, &[("host", host)]);
-        let said: Value = serde_json::from_str(&answer.body).unwrap();
+        let body: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(
-            (answer.status, &said["reason"]),
+            (answer.status, &body["reason"]),
             (status, &json!(reason)),
-            "{method} {path} {said}"
+            "{method} {path} {body}"
         );
         assert_eq!(answer.header("allow"), (status == 405).then_some("GET"));
     }

@@ -1,5 +1,5 @@
-//! `burst-lab run`, with a shell script in Envoy's place: how it starts, ends and speaks. The real Envoy is in
-//! tests/real_envoy.rs.
+//! `burst-lab run` with a shell script instead of Envoy: its start, its end and its messages. `tests/envoy_local/` runs it
+//! with the real Envoy.
 
 use std::net::TcpListener;
 
@@ -11,7 +11,7 @@ fn run(envoy: &FakeEnvoy, proxy: &str) -> Process {
     Process::start(envoy.run(proxy))
 }
 
-/// The sample services where Envoy would listen: answers without a filter.
+/// The sample services at the address of Envoy: their answers have no header.
 fn sample_services_at(proxy: &str) -> FakeEnvoy {
     let lab = env!("CARGO_BIN_EXE_burst-lab");
     FakeEnvoy::new(&format!("exec '{lab}' serve --api 127.0.0.1:0 --services {proxy}"))
@@ -24,8 +24,8 @@ fn terminating_it_asks_envoy_to_end_and_waits_for_it() {
     let pid = envoy.pid();
     assert!(is_running(pid));
     process.terminate();
-    let (status, said) = process.end();
-    assert!(status.success(), "{said:?}");
+    let (status, output) = process.end();
+    assert!(status.success(), "{output:?}");
     assert!(!is_running(pid));
     assert_eq!(envoy.pid_file_content(), "asked\n");
 }
@@ -35,32 +35,32 @@ fn it_ends_by_itself_after_its_time() {
     let envoy = FakeEnvoy::new("exec sleep 1000");
     let mut command = envoy.run(&free_addr());
     command.args(["--for", "2s"]);
-    let (status, said) = Process::start(command).end();
-    assert!(status.success(), "{said:?}");
+    let (status, output) = Process::start(command).end();
+    assert!(status.success(), "{output:?}");
     assert!(!envoy.has_process_left());
 }
 
 #[test]
 fn control_characters_in_the_log_of_envoy_are_escaped() {
     let script = r"printf '[warning] a\033[2Jb\n' >&2; sleep 1; printf 'c\033]0;d\007\n' >&2; exit 3";
-    let (_, said) = run(&FakeEnvoy::new(script), &free_addr()).end();
-    let said = said.join("\n");
+    let (_, output) = run(&FakeEnvoy::new(script), &free_addr()).end();
+    let output = output.join("\n");
     assert!(
-        said.contains("envoy: [warning] a␛[2Jb\n") && said.contains("c␛]0;d␇"),
-        "{said}"
+        output.contains("envoy: [warning] a␛[2Jb\n") && output.contains("c␛]0;d␇"),
+        "{output}"
     );
-    assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "{said:?}");
+    assert!(!output.contains(|c: char| c.is_control() && c != '\n'), "{output:?}");
 }
 
 #[test]
 fn when_envoy_exits_its_last_lines_are_shown() {
     let envoy = FakeEnvoy::new("echo first >&2; echo 'no such wasm' >&2; exit 3");
-    let (status, said) = run(&envoy, &free_addr()).end();
+    let (status, output) = run(&envoy, &free_addr()).end();
     assert_eq!(status.code(), Some(1));
-    let said = said.join("\n");
+    let output = output.join("\n");
     assert!(
-        said.contains("Envoy exited (exit status: 3); its last lines:\nerr: first\nerr: no such wasm"),
-        "{said}"
+        output.contains("Envoy exited (exit status: 3); its last lines:\nerr: first\nerr: no such wasm"),
+        "{output}"
     );
 }
 
@@ -74,12 +74,12 @@ fn a_missing_envoy_is_reported_with_the_command_that_installs_it() {
         "--services",
         "127.0.0.1:0",
     ];
-    let (status, said) = Process::burst_lab(&[&["run", "--envoy", "no/such/envoy"], &addresses[..]].concat()).end();
+    let (status, output) = Process::burst_lab(&[&["run", "--envoy", "no/such/envoy"], &addresses[..]].concat()).end();
     assert_eq!(status.code(), Some(1));
-    let said = said.concat();
+    let output = output.concat();
     assert!(
-        said.contains(r#"cannot start Envoy "no/such/envoy""#) && said.contains("`make setup` installs it"),
-        "{said}"
+        output.contains(r#"cannot start Envoy "no/such/envoy""#) && output.contains("`make setup` installs it"),
+        "{output}"
     );
 }
 
@@ -88,13 +88,13 @@ fn a_port_in_use_is_reported_before_anything_is_started() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
     let envoy = FakeEnvoy::new("exec sleep 1000");
-    let (status, said) = run(&envoy, &addr.to_string()).end();
+    let (status, output) = run(&envoy, &addr.to_string()).end();
     assert_eq!(status.code(), Some(1));
     let hint = format!(
         "{addr} is in use (Address already in use (os error 98)); `ss -ltnp 'sport = :{}'`",
         addr.port()
     );
-    assert!(said.concat().contains(&hint), "{said:?}");
+    assert!(output.concat().contains(&hint), "{output:?}");
     assert!(!envoy.was_started());
 }
 
@@ -108,18 +108,18 @@ fn without_a_terminal_it_writes_a_plain_line_for_each_new_answer() {
         .iter()
         .for_each(|name| drop(process.wait_for_line(&format!("  {name}"))));
     process.terminate();
-    let (_, said) = process.end();
-    assert!(said.iter().all(|line| !line.contains(char::is_control)), "{said:?}");
-    let lines: Vec<_> = said.iter().filter(|line| line.starts_with("out: ")).collect();
+    let (_, output) = process.end();
+    assert!(output.iter().all(|line| !line.contains(char::is_control)), "{output:?}");
+    let lines: Vec<_> = output.iter().filter(|line| line.starts_with("out: ")).collect();
     for name in names {
         let answers = lines
             .iter()
             .filter_map(|line| line.split_once(name))
             .map(|(_, says)| says);
         let answers: Vec<_> = answers.collect();
-        assert!(answers[0].ends_with("  200 without x-burst"), "{said:?}");
-        // Where the machine stood still for some seconds, there was none for a while, and then the same as before.
-        assert!(answers.windows(2).all(|two| two[0] != two[1]), "{said:?}");
+        assert!(answers[0].ends_with("  200 without x-burst"), "{output:?}");
+        // On a very slow machine an answer may be missing, and the next one may be the same as before.
+        assert!(answers.windows(2).all(|two| two[0] != two[1]), "{output:?}");
     }
 }
 

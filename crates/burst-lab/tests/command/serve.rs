@@ -57,9 +57,23 @@ fn the_load_varies_unless_still_is_set() {
 }
 
 #[test]
+fn watch_lists_are_refused_while_their_feature_gate_is_off() {
+    let (_process, api, _) = serve(&["--no-watch-list"]);
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+    let answer = get(api, &format!("/api/v1/services?{query}"));
+    assert!(
+        answer.contains("unless the WatchList feature gate is enabled"),
+        "{answer}"
+    );
+}
+
+#[test]
 fn an_address_in_use_is_named() {
     let (_first, api, _) = serve(&[]);
-    let (status, said) = Process::burst_lab(&["serve", "--api", &api.to_string(), "--services", "127.0.0.1:0"]).end();
+    let (status, output) = Process::burst_lab(&["serve", "--api", &api.to_string(), "--services", "127.0.0.1:0"]).end();
     assert_eq!(status.code(), Some(1));
-    assert!(said.concat().contains(&format!("cannot listen on {api}: ")), "{said:?}");
+    assert!(
+        output.concat().contains(&format!("cannot listen on {api}: ")),
+        "{output:?}"
+    );
 }

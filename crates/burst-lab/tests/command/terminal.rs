@@ -1,4 +1,4 @@
-//! `burst-lab run` in a terminal, which is a pseudo-terminal here.
+//! `burst-lab run` in a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -72,7 +72,7 @@ impl Terminal {
             let bytes = self
                 .screen
                 .recv_timeout(deadline.saturating_duration_since(Instant::now()));
-            let bytes = bytes.unwrap_or_else(|_| panic!("never shown: {text:?}; shown: {:?}", self.seen));
+            let bytes = bytes.unwrap_or_else(|_| panic!("the terminal did not show {text:?}, but {:?}", self.seen));
             self.seen.push_str(&String::from_utf8_lossy(&bytes));
         }
     }
@@ -89,7 +89,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Starts it, ends it in one way, and sees that nothing is left of it.
+/// Starts it, ends it with `by`, and checks that Envoy is gone and the terminal is restored.
 fn assert_clean_end(by: impl FnOnce(&mut Terminal)) {
     let envoy = FakeEnvoy::new("exec sleep 1000");
     let mut terminal = Terminal::run(&envoy);

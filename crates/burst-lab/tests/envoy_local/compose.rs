@@ -1,5 +1,5 @@
-//! The compose file. There is no Docker here: it is held against the schema, and its commands are run as they stand,
-//! with other ports.
+//! The compose file. The tests have no Docker: they validate the file against its schema, and run its commands with other
+//! ports.
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +16,7 @@ fn compose() -> Value {
     serde_saphyr::from_str(&text).unwrap()
 }
 
-/// The command of a service: its program, and its arguments with the ports moved.
+/// The command of a service: its program, and its arguments with free ports.
 fn command(folder: &LocalFolder, service: &str) -> (String, Vec<String>) {
     let command = &compose()["services"][service]["command"];
     let words = command
@@ -45,7 +45,7 @@ fn lab(folder: &LocalFolder) -> Running {
     folder.start("lab", Command::new(program).args(arguments).current_dir(repository()))
 }
 
-/// What the command builds as it starts. That takes as long as it takes; what comes after it has a deadline.
+/// The build that the command runs first. It has no deadline; everything after it has one.
 fn build(cargo: &str, arguments: &[String]) {
     let built = arguments.iter().take_while(|argument| *argument != "--");
     let built = built.map(|argument| if argument == "run" { "build" } else { argument });

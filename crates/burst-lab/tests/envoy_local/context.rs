@@ -32,7 +32,7 @@ spec:
   maxReplicas: 10
 ";
 
-/// May list what the filter lists, and nothing else.
+/// A role that may list the resources of the filter, and nothing else.
 const READER: &str = "
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: reader, namespace: default}}
 ---
@@ -48,7 +48,7 @@ const HEADER: &str = "service=shop/web, current-load=3, target-load=8, max-load=
 fn shop() -> ControlPlane {
     let mut cluster = ControlPlane::start();
     cluster.apply(SHOP);
-    // All of them: the HPA controller wants somebody to say how many replicas there are.
+    // The HPA controller needs the Deployment controller, which counts the replicas.
     cluster.start_controllers(Controllers::All);
     cluster
 }
@@ -59,7 +59,7 @@ fn start(folder: &LocalFolder, kubeconfig: &Path, context: &str) -> Running {
     folder.start("burst-lab", &mut command)
 }
 
-/// The line of the Service, and what Envoy itself says.
+/// The line of the Service, and the log lines of Envoy.
 fn wait_for_the_service(folder: &LocalFolder, lab: &Running) {
     let line = format!("shop/web              x-burst: {HEADER}");
     wait::for_ok(TIMEOUT, "the line of shop/web", || {
@@ -117,7 +117,7 @@ fn a_kubeconfig_with_a_client_certificate_shows_its_cluster() {
         "{}",
         lab.0.log()
     );
-    assert_eq!(versions(&cluster), before, "nothing of the cluster was written");
+    assert_eq!(versions(&cluster), before, "the run wrote nothing to the cluster");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_kubeconfig_with_an_exec_plugin_shows_its_cluster() {
     );
 }
 
-/// A kubeconfig as clouds make them: a command of theirs prints a credential.
+/// A kubeconfig as cloud providers write it: a command prints the credential.
 fn exec_kubeconfig(folder: &LocalFolder, cluster: &ControlPlane) -> PathBuf {
     let token = cluster.token("reader", "default", Duration::from_secs(3607));
     let credential = json!({
@@ -157,7 +157,7 @@ fn exec_kubeconfig(folder: &LocalFolder, cluster: &ControlPlane) -> PathBuf {
     path("kubeconfig")
 }
 
-/// What was written last of each object that the shop is made of, but for what controllers go on writing.
+/// The last writes to each object of the shop, without those of the controllers.
 fn versions(cluster: &ControlPlane) -> String {
     let path =
         "--output=jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.generation} {.metadata.uid}\n{end}";

@@ -27,7 +27,7 @@ fn every_service_shows_its_header_and_the_numbers_move() {
             let log = lab.0.log();
             let lines = log.lines().filter_map(|line| line.split_once("  x-burst: "));
             let headers: BTreeSet<_> = lines
-                .filter(|(who, _)| who.contains(name))
+                .filter(|(agent, _)| agent.contains(name))
                 .map(|(_, header)| header)
                 .collect();
             headers.len() > 1

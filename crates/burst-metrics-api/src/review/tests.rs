@@ -178,7 +178,7 @@ fn system_masters_and_health_checks_are_exempt() {
 }
 
 #[test]
-fn a_user_without_permission_is_told_in_the_words_of_kubernetes() {
+fn a_user_without_permission_gets_the_message_of_kubernetes() {
     let forbidden = |path: &str, reason: &str| {
         let request = request_of_alice("GET", path);
         let answer = AccessReview::of(&request).forbidden(reason);

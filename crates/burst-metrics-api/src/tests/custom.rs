@@ -104,7 +104,7 @@ fn a_selector_with_an_unknown_label_of_namespaces_is_refused() {
 
 /// In other paths, `*` is a name that no namespace has.
 #[test]
-fn no_other_path_stands_for_all_namespaces() {
+fn no_other_path_means_all_namespaces() {
     let server = TestServer::synced();
     let custom = "/apis/custom.metrics.k8s.io/v1beta2";
     for (path, status) in [

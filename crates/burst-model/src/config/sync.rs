@@ -104,7 +104,7 @@ fn stream_policy(mode: SyncMode, max_staleness: Duration) -> Result<StreamPolicy
 impl Config {
     /// Returns how the list of a source is kept up to date.
     #[must_use]
-    pub fn pace(&self, source: &Source) -> Schedule {
+    pub fn schedule(&self, source: &Source) -> Schedule {
         let window = match source.kind {
             ObjectKind::Hpas | ObjectKind::Services | ObjectKind::Policies => self.sync.window,
             ObjectKind::Workloads => self.sync.workload_window,

@@ -43,7 +43,7 @@ fn lists_are_watched_by_default() {
             .content
             .sources
             .iter()
-            .all(|source| listed.pace(source).window.is_none())
+            .all(|source| listed.schedule(source).window.is_none())
     );
 }
 

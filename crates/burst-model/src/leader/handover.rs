@@ -66,7 +66,7 @@ impl Handover {
 
 impl ListHandover {
     fn restore(self, source: &Source, config: &Config, now: Time) -> WatchedList {
-        let schedule = config.pace(source);
+        let schedule = config.schedule(source);
         let (is_newest, is_watched) = (self.is_newest, schedule.window.is_some());
         let checkpointed = self
             .checkpointed

@@ -294,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_parsed(tally in tally()) {
+        fn a_written_tally_is_parsed(tally in tally()) {
             let tally = tally.borrow();
             let text = tally.to_text();
             let services: usize = tally.services.iter().map(|(name, count)| length(name, count)).sum();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_may_go_round() {
+    fn a_counter_may_wrap_around() {
         let mut vm = Vm::new();
         vm.run(1, 5);
         vm.meter.set_requests(u32::MAX - 3);

@@ -141,7 +141,7 @@ fn rows_that_are_not_in_the_bytes_are_refused() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_parsed(table in table(), generation: u64) {
+    fn a_written_table_is_read_back(table in table(), generation: u64) {
         let snapshot = Snapshot::open(write(&table, generation)).unwrap();
         prop_assert_eq!(snapshot.generation(), generation);
         for (kind, rows) in &table {

@@ -4,8 +4,8 @@
 use crate::kube::Object;
 use std::rc::Rc;
 
-/// The largest size of a namespace in one list, in bytes. Kubernetes supports 5,000 Services and 2,000 Deployments in a namespace;
-/// this is some 20,000 Services, or 8,000 Deployments with ten labels each.
+/// The largest size of a namespace in one list, in bytes. Kubernetes supports 5,000 Services and 2,000 Deployments in a
+/// namespace; this is some 20,000 Services, or 8,000 Deployments with ten labels each.
 /// <https://github.com/kubernetes/community/blob/master/sig-scalability/configs-and-limits/thresholds.md>
 pub const MAX_NAMESPACE_BYTES: usize = 16 << 20;
 

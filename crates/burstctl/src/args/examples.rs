@@ -7,6 +7,17 @@ Examples:
   burstctl preview --namespace shop
   burstctl doctor";
 
+pub(super) const HPA: &str = "\
+Examples:
+  burstctl hpa lint manifests/
+  burstctl hpa render short.yaml | kubectl apply -f -
+  burstctl hpa simulate hpa.yaml --trace load.csv";
+
+pub(super) const POLICY: &str = "\
+Examples:
+  burstctl policy test policies.yaml --hpa hpas/
+  burstctl policy admission policies/ | kubectl apply -f -";
+
 pub(super) const LINT: &str = "\
 Examples:
   burstctl hpa lint manifests/

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_root_namespace_is_one_that_can_be() {
+    fn the_root_namespace_must_be_a_valid_name() {
         assert_eq!(namespace("istio-system"), Ok("istio-system".to_owned()));
         for (word, reason) in [
             ("a.b", "must not contain dots"),

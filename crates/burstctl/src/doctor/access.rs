@@ -1,4 +1,4 @@
-//! Checks that a ServiceAccount may list, and where configured watch, what the filter reads.
+//! Checks that a ServiceAccount may list the resources that the filter reads, and watch them if so configured.
 
 use std::collections::BTreeMap;
 
@@ -84,27 +84,33 @@ fn access_of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
 
 /// Reports which access is granted and which is missing.
 pub(super) fn check(account: &ServiceAccount, answers: &[(Verb, Source, bool)]) -> Check {
-    let words = |wanted: bool| -> String {
-        let of_verb = |verb: Verb| {
-            let of = answers
-                .iter()
-                .filter(|(required, _, may)| (*required, *may) == (verb, wanted));
-            let sources: Vec<_> = of.map(|(_, source, _)| source.to_string()).collect();
-            (!sources.is_empty()).then(|| format!("{verb} {}", sources.join(", ")))
-        };
-        let verbs: Vec<_> = [Verb::List, Verb::Watch].into_iter().filter_map(of_verb).collect();
-        verbs.join("; ")
-    };
-    let may_not = words(false);
-    if may_not.is_empty() {
-        return Check::ok("rbac", account.title(), format!("may {}", words(true)));
+    let missing = access_with_verdict(answers, false);
+    if missing.is_empty() {
+        let granted = access_with_verdict(answers, true);
+        return Check::ok("rbac", account.title(), format!("may {granted}"));
     }
     Check::problem(
         "rbac",
         account.title(),
-        format!("may not {may_not}"),
+        format!("may not {missing}"),
         "add the missing verbs to the role in istio/base/rbac.yaml, or this ServiceAccount to its binding",
     )
+}
+
+/// Lists the access that is granted, or the access that is missing, by verb: `list services; watch services`.
+fn access_with_verdict(answers: &[(Verb, Source, bool)], verdict: bool) -> String {
+    let mut verbs = Vec::new();
+    for verb in [Verb::List, Verb::Watch] {
+        let sources: Vec<_> = answers
+            .iter()
+            .filter(|(required, _, allowed)| (*required, *allowed) == (verb, verdict))
+            .map(|(_, source, _)| source.to_string())
+            .collect();
+        if !sources.is_empty() {
+            verbs.push(format!("{verb} {}", sources.join(", ")));
+        }
+    }
+    verbs.join("; ")
 }
 
 /// The check if the reviews cannot be made.
@@ -128,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_is_asked_for_what_the_configurations_of_all_its_pods_read() {
+    fn an_account_needs_the_access_of_the_configurations_of_all_its_pods() {
         let account = |name: &str| ServiceAccount {
             namespace: "shop".to_owned(),
             name: name.to_owned(),
@@ -169,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lacking_is_told_by_verb() {
+    fn missing_access_is_reported_by_verb() {
         let account = ServiceAccount {
             namespace: "shop".to_owned(),
             name: "gateway".to_owned(),

@@ -18,7 +18,7 @@ use super::stats::Stats;
 /// An admin interface answers at once; a port-forward adds a kubelet and a network.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What an Envoy reports about itself.
+/// The information that an Envoy reports about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvoyInfo {
     /// Its version, such as `1.36.2`; empty if unknown.
@@ -57,12 +57,12 @@ pub enum AdminError {
 /// # Errors
 /// It cannot be reached, or is not an admin interface.
 pub(super) async fn fetch_from_url(url: &str) -> Result<EnvoyInfo, AdminError> {
-    let wrong = || AdminError::Url(url.to_owned());
-    let parsed: Uri = url.parse().map_err(|_| wrong())?;
+    let invalid = || AdminError::Url(url.to_owned());
+    let parsed: Uri = url.parse().map_err(|_| invalid())?;
     if parsed.scheme_str() != Some("http") {
-        return Err(wrong());
+        return Err(invalid());
     }
-    let host = parsed.host().ok_or_else(wrong)?.trim_matches(['[', ']']).to_owned();
+    let host = parsed.host().ok_or_else(invalid)?.trim_matches(['[', ']']).to_owned();
     let port = parsed.port_u16().unwrap_or(80);
     with_timeout(async move { fetch(TcpStream::connect((host, port)).await?).await }).await
 }
@@ -78,8 +78,8 @@ where
     with_timeout(fetch(stream)).await
 }
 
-async fn with_timeout(asked: impl Future<Output = Result<EnvoyInfo, AdminError>>) -> Result<EnvoyInfo, AdminError> {
-    tokio::time::timeout(TIMEOUT, asked)
+async fn with_timeout(fetch: impl Future<Output = Result<EnvoyInfo, AdminError>>) -> Result<EnvoyInfo, AdminError> {
+    tokio::time::timeout(TIMEOUT, fetch)
         .await
         .unwrap_or(Err(AdminError::Timeout))
 }
@@ -90,17 +90,18 @@ where
 {
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
     let connection = tokio::spawn(connection);
-    let told = async {
-        let info = get(&mut sender, "/server_info").await?;
-        let stats = get(&mut sender, "/stats?filter=%5Ewasm").await?;
-        Ok(EnvoyInfo {
-            envoy: version(&info),
-            stats: Stats::read(&stats),
-        })
-    };
-    let told = told.await;
+    let info = read_info(&mut sender).await;
     connection.abort();
-    told
+    info
+}
+
+async fn read_info(sender: &mut SendRequest<Empty<Bytes>>) -> Result<EnvoyInfo, AdminError> {
+    let server_info = get(sender, "/server_info").await?;
+    let stats = get(sender, "/stats?filter=%5Ewasm").await?;
+    Ok(EnvoyInfo {
+        envoy: version(&server_info),
+        stats: Stats::read(&stats),
+    })
 }
 
 async fn get(sender: &mut SendRequest<Empty<Bytes>>, path: &'static str) -> Result<Bytes, AdminError> {

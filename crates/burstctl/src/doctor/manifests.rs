@@ -84,8 +84,7 @@ impl IstioObject {
             };
             return gateway.is_some() && namespace == pod.namespace && targets.iter().any(named);
         }
-        let labels = ["/spec/selector/matchLabels", "/spec/workloadSelector/labels"];
-        let labels = labels
+        let labels = ["/spec/selector/matchLabels", "/spec/workloadSelector/labels"]
             .iter()
             .find_map(|pointer| self.0.pointer(pointer))
             .and_then(Value::as_object);
@@ -174,7 +173,7 @@ fn check_failure_policy(manifest: &IstioObject, of: &str) -> Check {
     };
     let phase = one_of(["/spec/phase", "/spec/wasm/phase"]);
     if strategy != "FAIL_RELOAD" {
-        let strategy = if strategy.is_empty() {
+        let effective = if strategy.is_empty() {
             "FAIL_CLOSE, the default"
         } else {
             &strategy
@@ -183,7 +182,7 @@ fn check_failure_policy(manifest: &IstioObject, of: &str) -> Check {
             "policy",
             of,
             format!(
-                "the filter runs with {strategy}: after a trap its thread answers 503, or runs without the filter, permanently"
+                "the filter runs with {effective}: after a trap its thread answers 503, or runs without the filter, permanently"
             ),
             format!("set FAIL_RELOAD in {}", manifest.title()),
         );

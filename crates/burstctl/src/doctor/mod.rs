@@ -1,4 +1,4 @@
-//! Checks an installation; each failed check says how to fix it.
+//! Checks an installation. Each failed check has advice on how to fix it.
 //!
 //! `targets` and `admin` collect the facts; `pods`, `manifests`, `access` and `proxy` judge them.
 
@@ -27,7 +27,7 @@ pub struct Check {
     pub subject: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// What was found.
+    /// The observed state.
     pub finding: String,
     /// How to fix it; empty if nothing is wrong.
     pub advice: String,

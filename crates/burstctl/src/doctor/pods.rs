@@ -29,9 +29,9 @@ impl Pod {
     pub(super) fn of(pod: &core::Pod) -> Self {
         let spec = pod.spec.as_ref();
         let containers = spec.map_or(&[][..], |spec| &spec.containers);
-        let proxy = containers.iter().find(|container| container.name == PROXY_CONTAINER);
+        let istio_proxy = containers.iter().find(|container| container.name == PROXY_CONTAINER);
         // Gateways that are not Istio's have the proxy in the first container.
-        let proxy = proxy.or(containers.first());
+        let proxy = istio_proxy.or(containers.first());
         let mounts = proxy.and_then(|container| container.volume_mounts.as_ref());
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         Self {
@@ -131,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_without_a_token_is_told() {
+    fn a_pod_without_a_token_is_reported() {
         assert_eq!(check_token(&pod("", &[TOKEN_MOUNT], "Running")).verdict, Verdict::Ok);
         let check = check_token(&pod("", &["/etc/istio/proxy"], "Running"));
         assert_eq!(check.finding, format!("no token is mounted at {TOKEN_MOUNT}"));
     }
 
     #[test]
-    fn the_image_of_the_proxy_tells_istios_version() {
+    fn istios_version_is_read_from_the_image_of_the_proxy() {
         for (image, verdict) in [
             ("docker.io/istio/proxyv2:1.28.0", Some(Verdict::Ok)),
             ("registry.example.com:5000/proxyv2:1.31.1-distroless", Some(Verdict::Ok)),

@@ -4,12 +4,12 @@ use burst_model::kube::PollOutcome;
 use burst_model::time::Time;
 use burst_model::version::Version;
 
+use super::Check;
 use super::admin::EnvoyInfo;
 use super::stats::Stats;
 use super::versions::{OLDEST_ENVOY, OLDEST_ISTIO};
-use super::{Check, Verdict};
 
-/// What the stats are compared with.
+/// The values that the stats are compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
     /// The current time.
@@ -122,8 +122,8 @@ fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     if age <= expected.max_staleness {
         Check::ok("poll", of, found)
     } else {
-        let found = format!("{found}; {} s are allowed", expected.max_staleness);
-        Check::problem("poll", of, found, advice)
+        let too_old = format!("{found}; {} s are allowed", expected.max_staleness);
+        Check::problem("poll", of, too_old, advice)
     }
 }
 
@@ -145,7 +145,7 @@ fn check_objects(of: &str, stats: &Stats) -> Check {
     let count = |name| stats.filter_stat(name).unwrap_or(0);
     let (objects, services) = (count("objects"), count("services"));
     let found = format!("{objects} objects read; Services with replicas: {services}");
-    let odd: Vec<_> = [
+    let problems: Vec<_> = [
         ("bad_objects", "invalid objects"),
         ("unobserved_hpas", "HPAs that no controller has processed"),
         ("overshadowed_hpas", "HPAs whose target another HPA scales"),
@@ -154,10 +154,10 @@ fn check_objects(of: &str, stats: &Stats) -> Check {
     .filter(|(name, _)| count(name) > 0)
     .map(|(name, words)| format!("{} {words}", count(name)))
     .collect();
-    if odd.is_empty() {
+    if problems.is_empty() {
         Check::ok("objects", of, found)
     } else {
-        let found = format!("{found}; {}", odd.join(", "));
+        let found = format!("{found}; {}", problems.join(", "));
         Check::problem("objects", of, found, "`burstctl preview` names them")
     }
 }
@@ -174,28 +174,21 @@ fn check_headers(of: &str, stats: &Stats) -> Check {
         words => format!(", without: {}", words.join(", ")),
     };
     // A Service without an HPA and a redirect have no header; that is normal.
-    let odd = absent
+    let is_unexpected = absent
         .iter()
         .any(|(reason, _)| !matches!(*reason, "no_entry" | "no_cluster" | "external"));
-    let verdict = if added == 0 && odd {
-        Verdict::Problem
+    let found = format!("{added} responses with the header{without}");
+    if added == 0 && is_unexpected {
+        Check::problem("headers", of, found, "docs/stats.md explains the reasons")
     } else {
-        Verdict::Ok
-    };
-    let advice = "docs/stats.md explains the reasons";
-    let advice = if verdict == Verdict::Ok { "" } else { advice };
-    Check::new(
-        "headers",
-        of,
-        verdict,
-        format!("{added} responses with the header{without}"),
-        advice,
-    )
+        Check::ok("headers", of, found)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::Verdict;
 
     /// The stats of an Envoy 1.36 a second after the filter's first read, recorded by tests/cli/doctor.
     const RECORDED: &str = include_str!("../../tests/data/stats.txt");
@@ -227,7 +220,7 @@ mod tests {
     const READ: &str = "burst_snapshot_timestamp_seconds";
 
     #[test]
-    fn a_poll_is_as_well_as_its_age() {
+    fn a_poll_is_judged_by_its_age() {
         for (changes, verdict, words) in [
             (
                 &[(READ, 1_700_000_088)][..],
@@ -261,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_are_odd_are_counted() {
+    fn invalid_and_unobserved_objects_are_counted() {
         let found = "4 objects read; Services with replicas: 1";
         assert_eq!(check("objects", &[]), (Verdict::Ok, found.to_owned()));
         let odd = format!("{found}; 2 HPAs that no controller has processed => `burstctl preview` names them");
@@ -272,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_without_a_header_are_odd_where_none_has_one() {
+    fn missing_headers_are_a_problem_if_no_response_has_one() {
         let table = "docs/stats.md explains the reasons";
         for (changes, verdict, words) in [
             (&[][..], Verdict::Ok, "0 responses with the header".to_owned()),
@@ -297,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_of_another_release_is_told() {
+    fn a_filter_of_another_release_is_reported() {
         let own = env!("CARGO_PKG_VERSION");
         assert_eq!(check("version", &[]).1, format!("filter {own}, the same as burstctl"));
         let (verdict, words) = check("version", &[("filter_version", 2_003_004)]);
@@ -311,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn an_envoy_is_new_enough_or_not_or_does_not_tell() {
+    fn envoys_version_is_compared_with_the_oldest_supported_one() {
         for (version, verdict) in [
             ("1.36.2", Verdict::Ok),
             ("1.40.0-dev", Verdict::Ok),

@@ -115,8 +115,11 @@ fn check_api_server(cluster: &Cluster) -> Result<Check, Check> {
         }
         _ => {}
     }
-    let version: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
-    let version = version.get("gitVersion").and_then(Value::as_str).unwrap_or_default();
+    let version_info: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
+    let version = version_info
+        .get("gitVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let minor = version
         .strip_prefix("v1.")
         .and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
@@ -203,18 +206,27 @@ fn check_rbac(cluster: &Cluster, pods: &[Pod], configs: &[Option<Config>], defau
         let (namespace, name) = (pod.namespace.clone(), pod.account.clone());
         (ServiceAccount { namespace, name }, config.as_ref())
     });
-    let of = |(account, params): (&ServiceAccount, &Vec<(Verb, Source)>)| {
-        let answer = |(verb, source): &(Verb, Source)| {
-            let may = is_allowed(cluster, &account.access_review(*verb, source))?;
-            Ok((*verb, source.clone(), may))
-        };
-        let answers: Result<Vec<_>, LiveError> = params.iter().map(answer).collect();
-        match answers {
+    access::required_access(of_pods, defaults)
+        .iter()
+        .map(|(account, required)| match review_access(cluster, account, required) {
             Ok(answers) => access::check(account, &answers),
             Err(error) => access::unknown(account, error.to_string()),
-        }
-    };
-    access::required_access(of_pods, defaults).iter().map(of).collect()
+        })
+        .collect()
+}
+
+/// Asks the API server for each access whether the account has it.
+fn review_access(
+    cluster: &Cluster,
+    account: &ServiceAccount,
+    required: &[(Verb, Source)],
+) -> Result<Vec<(Verb, Source, bool)>, LiveError> {
+    let mut answers = Vec::new();
+    for (verb, source) in required {
+        let allowed = is_allowed(cluster, &account.access_review(*verb, source))?;
+        answers.push((*verb, source.clone(), allowed));
+    }
+    Ok(answers)
 }
 
 fn is_allowed(cluster: &Cluster, review: &SubjectAccessReview) -> Result<bool, LiveError> {

@@ -1,4 +1,4 @@
-//! `burstctl hpa explain`: what an HPA does, with numbers that a person can check.
+//! `burstctl hpa explain`: the behaviour of an HPA, with numbers that a person can check.
 
 mod metric;
 mod replay;
@@ -15,7 +15,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use crate::metric_model::MetricModel;
 use crate::printer::Printer;
 
-/// Explains an HPA as Kubernetes stores it, line by line; with a status, also what the controller did last.
+/// Explains an HPA as Kubernetes stores it, line by line; with a status, also the controller's last decision.
 ///
 /// # Errors
 /// The spec is invalid.

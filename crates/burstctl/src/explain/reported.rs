@@ -1,4 +1,4 @@
-//! Compares what the controller wrote with what follows from its numbers.
+//! Explains the status that the controller wrote, and compares it with the result of its own numbers.
 
 use burst_hpa::simulate::{Decision, Limit, Outcome, Report};
 use burst_hpa::status::Status;
@@ -42,7 +42,7 @@ fn limit(spec: &HorizontalPodAutoscalerSpec, desired: i32, decision: &Decision) 
     }
 }
 
-/// What decided if the metrics did not.
+/// The limit that decided if the metrics did not.
 fn without_metrics(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: &Report) -> Option<String> {
     let limit = match &report.outcome {
         Outcome::Rescaled { .. } if report.decision.is_some() => return None,

@@ -49,12 +49,13 @@ pub(super) fn plugin_config(values: &Values) -> Result<(Value, Config), InvalidV
         config = with_key(config, "cluster_domain", json!(domain));
     }
     json_patch::merge(&mut config, &Value::Object(values.config.clone()));
-    let checked = Config::parse(config.to_string().as_bytes(), Artifact::Full);
-    let checked = checked.map_err(|error| InvalidValues::Config {
-        key: value_of_key(&error),
-        error,
-    })?;
-    Ok((config, checked))
+    match Config::parse(config.to_string().as_bytes(), Artifact::Full) {
+        Ok(parsed) => Ok((config, parsed)),
+        Err(error) => Err(InvalidValues::Config {
+            key: value_of_key(&error),
+            error,
+        }),
+    }
 }
 
 /// Returns the shipped configuration, adjusted to the namespace and the Service of the proxies.
@@ -69,12 +70,14 @@ fn shipped(values: &Values) -> Result<Value, InvalidValues> {
         plugin.replace("/spec/pluginConfig/namespaces", json!([namespace]))?;
         return Ok(plugin.at("/spec/pluginConfig")?.clone());
     }
-    let service = service.or_else(|| values.service_account.clone());
-    let gateway = format!("{}.{namespace}", service.as_deref().unwrap_or(SERVICE));
+    // A gateway's Service usually has the name of its ServiceAccount.
+    let named = service.as_ref().or(values.service_account.as_ref());
+    let gateway = format!("{}.{namespace}", named.map_or(SERVICE, String::as_str));
     let domain = validate::cluster_domain(values.cluster_domain.clone())?;
     let mut plugin = GATEWAY_PLUGIN.object()?;
-    let hosts = plugin.at("/spec/pluginConfig/endpoints/hosts")?.as_array();
-    let hosts: Vec<_> = hosts
+    let hosts: Vec<_> = plugin
+        .at("/spec/pluginConfig/endpoints/hosts")?
+        .as_array()
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)

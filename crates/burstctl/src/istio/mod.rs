@@ -35,8 +35,9 @@ pub fn render(values: &Object) -> Result<Vec<String>, Box<Finding>> {
         finding.span = span;
         finding
     })?;
-    let objects = Settings::from_values(parsed).and_then(|settings| Ok(objects(&settings)?));
-    let objects = objects.map_err(|error| invalid_value(values, &error.key(), detail(&error)))?;
+    let objects = Settings::from_values(parsed)
+        .and_then(|settings| Ok(objects(&settings)?))
+        .map_err(|error| invalid_value(values, &error.key(), detail(&error)))?;
     Ok(objects.iter().map(to_document).collect())
 }
 

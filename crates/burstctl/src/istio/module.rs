@@ -24,7 +24,7 @@ pub(super) enum InvalidModule {
     NoChecksum,
     #[error("{given:?} is not {allowed}")]
     NotAChecksum { given: String, allowed: &'static str },
-    #[error("is the placeholder of istio/; replace it by what the push printed")]
+    #[error("is the placeholder of istio/; replace it by the digest that the push printed")]
     Placeholder,
     #[error("belongs to {0}")]
     Belongs(&'static str),
@@ -83,8 +83,10 @@ fn from_image(image: String, digest: Option<String>) -> Result<Module, FieldErro
         return Err(("image", InvalidModule::Image { image }));
     }
     let digest = digest.ok_or(("digest", InvalidModule::NoDigest))?;
-    let sha256 = digest.strip_prefix("sha256:").and_then(checksum);
-    let sha256 = sha256.ok_or_else(|| not_a_checksum("digest", &digest, "sha256: with 64 hexadecimal digits"))?;
+    let sha256 = digest
+        .strip_prefix("sha256:")
+        .and_then(checksum)
+        .ok_or_else(|| not_a_checksum("digest", &digest, "sha256: with 64 hexadecimal digits"))?;
     fetched(format!("oci://{image}"), sha256, "digest")
 }
 

@@ -72,8 +72,10 @@ impl Settings {
 
     /// Returns the labels under `field`, as in `{matchLabels: …}`, or `None` if there are no labels.
     pub(super) fn labels_in(&self, field: &str) -> Option<Value> {
-        let labels = self.labels.as_ref()?.iter();
-        let labels: Map<_, _> = labels
+        let labels: Map<_, _> = self
+            .labels
+            .as_ref()?
+            .iter()
             .map(|(key, value)| (key.clone(), value.as_str().into()))
             .collect();
         Some(Map::from_iter([(field.to_owned(), labels.into())]).into())

@@ -56,18 +56,15 @@ impl File {
 
     /// Returns all objects of the file, which must be `N`.
     pub(super) fn objects<const N: usize>(self) -> Result<[Template; N], TemplateMismatch> {
-        let documents = yaml::documents(self.text).into_iter().map(|document| document.content);
-        let trees = documents.collect::<Result<Vec<_>, _>>();
-        let trees = trees.map_err(|error| self.mismatch(error.to_string()))?;
-        let templates: Vec<_> = trees
-            .iter()
-            .map(|tree| Template {
-                file: self,
-                object: tree.to_json(),
-            })
-            .collect();
-        let wrong = |found: Vec<_>| self.mismatch(format!("{} documents, not {N}", found.len()));
-        templates.try_into().map_err(wrong)
+        let mut templates = Vec::new();
+        for document in yaml::documents(self.text) {
+            let tree = document.content.map_err(|error| self.mismatch(error.to_string()))?;
+            let object = tree.to_json();
+            templates.push(Template { file: self, object });
+        }
+        templates
+            .try_into()
+            .map_err(|found: Vec<_>| self.mismatch(format!("{} documents, not {N}", found.len())))
     }
 
     /// Parses the file as a JSON patch.

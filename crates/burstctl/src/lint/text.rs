@@ -23,8 +23,9 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Prin
         let (file, lines) = sources
             .get(finding.source)
             .map_or(("", &[][..]), |(file, lines)| (file, lines));
-        let line = lines.get(finding.span.start.line.saturating_sub(1));
-        let line = line.map_or("", AsRef::as_ref);
+        let line = lines
+            .get(finding.span.start.line.saturating_sub(1))
+            .map_or("", AsRef::as_ref);
         let advice = finding.advice.as_ref().map(|advice| Printable::new(advice).to_string());
         let raw = PrintableText {
             title: Printable::new(title(finding)).to_string(),

@@ -101,10 +101,16 @@ fn queries() -> String {
 
 /// Rejects external metrics in a namespace without a policy, if the default is to deny. `None` if no check is needed.
 fn without_policy(default: DefaultDecision, policies: &[&Policy]) -> Option<Value> {
-    let namespaces: Option<Vec<_>> = policies.iter().map(|policy| policy.namespace().map(literal)).collect();
-    let namespaces = namespaces.filter(|_| default == DefaultDecision::Deny)?.join(", ");
+    if default == DefaultDecision::Allow {
+        return None;
+    }
+    // A policy without a namespace applies to every namespace.
+    let namespaces: Vec<_> = policies
+        .iter()
+        .map(|policy| policy.namespace().map(literal))
+        .collect::<Option<_>>()?;
     Some(json!({
-        "expression": format!("size(variables.external) == 0 || request.namespace in [{namespaces}]"),
+        "expression": format!("size(variables.external) == 0 || request.namespace in [{}]", namespaces.join(", ")),
         "message": Denial::NoPolicy.to_string(),
         "reason": "Forbidden",
     }))
@@ -125,22 +131,34 @@ fn reasons(policy: &Policy) -> String {
 
 /// CEL: the queries that a policy refuses, each with the index of the first rule that matches it.
 fn refused(policy: &Policy, default: DefaultDecision) -> String {
-    let rules = || policy.rules().iter().enumerate();
-    let patterns = rules().map(|(_, rule)| format!("q.metric.matches({})", literal(&rule.pattern.anchored_text())));
-    let patterns = patterns.collect::<Vec<_>>().join(", ");
-    let passes = rules().filter_map(|(index, rule)| match &rule.effect {
-        RuleEffect::Deny => None,
-        RuleEffect::AllowWithin { selected, .. } => {
-            let within = within(selected);
-            Some(format!("d.rule == {index} && (d.query.nothing || ({within}))"))
-        }
-    });
-    let without_rule = (default == DefaultDecision::Allow).then(|| "d.rule == -1".to_owned());
-    let passes = without_rule.into_iter().chain(passes).collect::<Vec<_>>().join(" || ");
-    let passes = if passes.is_empty() { "false" } else { &passes };
+    let patterns: Vec<_> = policy
+        .rules()
+        .iter()
+        .map(|rule| format!("q.metric.matches({})", literal(&rule.pattern.anchored_text())))
+        .collect();
+    let patterns = patterns.join(", ");
+    let passes = passes(policy, default);
     format!(
         "variables.queries.map(q, {{'query': dyn(q), 'rule': dyn([{patterns}].indexOf(true))}}).filter(d, !({passes}))"
     )
+}
+
+/// CEL: whether a policy allows the query `d`.
+fn passes(policy: &Policy, default: DefaultDecision) -> String {
+    let mut conditions = Vec::new();
+    if default == DefaultDecision::Allow {
+        conditions.push("d.rule == -1".to_owned());
+    }
+    for (index, rule) in policy.rules().iter().enumerate() {
+        if let RuleEffect::AllowWithin { selected, .. } = &rule.effect {
+            let within = within(selected);
+            conditions.push(format!("d.rule == {index} && (d.query.nothing || ({within}))"));
+        }
+    }
+    if conditions.is_empty() {
+        return "false".to_owned();
+    }
+    conditions.join(" || ")
 }
 
 fn validation(index: usize, policy: &Policy) -> Value {

@@ -29,9 +29,8 @@ pub(super) fn within(labels: &LabelConstraints) -> String {
             Ok([]) => has(&key, "w.operator == 'DoesNotExist'"),
             Ok(listed) => {
                 let others = format!("d.query.wants.exists(w, w.key == {key} && !{})", admits("v"));
-                let only = format!("w.values.all(v, v in {} || {others})", list(listed));
-                // `others` binds `w` again, which would hide the outer requirement.
-                let only = only.replacen("w.values", "a.values", 1);
+                // `others` binds `w`, so the outer requirement has another name.
+                let only = format!("a.values.all(v, v in {} || {others})", list(listed));
                 format!("d.query.wants.exists(a, a.key == {key} && a.operator == 'In' && {only})")
             }
             Err(excluded) => {

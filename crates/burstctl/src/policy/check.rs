@@ -73,10 +73,12 @@ fn checked(objects: &[DynamicObject], root: Option<&str>) -> Vec<CheckedPolicy> 
         status_error: None,
     };
     let mut checked: Vec<_> = parsed.iter().map(of).collect();
-    let valid = objects.iter().zip(&parsed).enumerate();
-    let valid =
-        valid.filter_map(|(index, (object, (_, parsed)))| Some((index, namespace(object), parsed.as_ref().ok()?)));
-    let valid: Vec<_> = valid.collect();
+    let valid: Vec<_> = objects
+        .iter()
+        .zip(&parsed)
+        .enumerate()
+        .filter_map(|(index, (object, (_, parsed)))| Some((index, namespace(object), parsed.as_ref().ok()?)))
+        .collect();
     let policies: Vec<_> = valid
         .iter()
         .map(|(_, namespace, policy)| (*namespace, *policy))
@@ -115,10 +117,10 @@ fn status(object: &DynamicObject, found: &CheckedPolicy) -> Option<Value> {
         .into_iter()
         .flatten()
         .find(|condition| condition["type"] == ACCEPTED);
-    let since = before
-        .filter(|before| before["status"] == word)
-        .map(|before| before["lastTransitionTime"].clone());
-    let since = since.unwrap_or_else(|| json!(Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()));
+    let since = match before {
+        Some(before) if before["status"] == word => before["lastTransitionTime"].clone(),
+        _ => json!(Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+    };
     let condition = json!({
         "type": ACCEPTED, "status": word, "reason": reason, "message": message,
         "observedGeneration": generation, "lastTransitionTime": since,

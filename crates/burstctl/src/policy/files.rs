@@ -123,22 +123,23 @@ pub(super) fn policy(object: &Object, applies: Option<&str>) -> Result<Policy, (
         if let Some((unknown, _)) = fields.iter().find(|(key, _)| !KNOWN.contains(&key.name.as_str())) {
             return Err((
                 unknown.name.clone(),
-                "is no field of an ExternalMetricPolicy".to_owned(),
+                "is not a field of an ExternalMetricPolicy".to_owned(),
             ));
         }
     }
-    let spec = object.tree.field("spec").map(|spec| spec.to_json().to_string());
-    let spec = spec.ok_or_else(|| ("spec".to_owned(), "is missing".to_owned()))?;
-    Policy::parse(&object.title(), applies, &spec).map_err(|PolicyError { path, kind }| {
+    let Some(spec) = object.tree.field("spec") else {
+        return Err(("spec".to_owned(), "is missing".to_owned()));
+    };
+    Policy::parse(&object.title(), applies, &spec.to_json().to_string()).map_err(|PolicyError { path, kind }| {
         let path = path.trim_start_matches('.');
         let field = if path.is_empty() {
             "spec".to_owned()
         } else {
             format!("spec.{path}")
         };
-        // Drop the position: it refers to generated JSON, not to the file.
-        let reason = kind.to_string();
-        let reason = reason.rsplit_once(" at line ").map_or(&*reason, |(reason, _)| reason);
-        (field, reason.to_owned())
+        (
+            field,
+            plugin_config::without_json_position(&kind.to_string()).to_owned(),
+        )
     })
 }

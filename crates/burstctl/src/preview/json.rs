@@ -20,7 +20,7 @@ struct Service<'a> {
     remarks: Vec<Reason<'a>>,
 }
 
-/// A reason, and what to do about it.
+/// A reason, with advice.
 #[derive(Serialize)]
 struct Reason<'a> {
     reason: &'a str,

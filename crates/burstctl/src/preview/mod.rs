@@ -1,4 +1,5 @@
-//! Shows what the filter would serve in a cluster where it does not run yet. It uses the filter's own code to list
+//! Shows the headers that the filter would serve in a cluster where it does not run yet. It uses the filter's own code
+//! to list
 //! the resources, join them and compute the headers.
 
 mod json;
@@ -55,7 +56,7 @@ pub enum NoHeader {
     Filter(Absence),
 }
 
-/// Computes what the filter would serve for a cluster.
+/// Computes the headers that the filter would serve for a cluster.
 ///
 /// # Errors
 /// Returns an error if the snapshot cannot be decoded, which would be a bug.

@@ -86,7 +86,7 @@ pub fn read(
             Effect::PublishSnapshot(snapshot) => read.snapshot = snapshot,
             Effect::WriteCheckpoint(resume) => read.resume = Checkpoint::from_bytes(&resume).unwrap_or_default(),
             Effect::Confirm(confirmed) => read.confirmed = confirmed,
-            // The preview has its own messages for what the filter would log.
+            // The filter would log these. The preview has messages of its own.
             Effect::RequestHub(_)
             | Effect::PublishPolicies(_)
             | Effect::RecordFailures(_)
@@ -99,20 +99,28 @@ pub fn read(
             | Effect::LogInfo(_) => {}
         }
     }
-    let mut refused = Vec::new();
-    for ListState { source, bad, failure } in lists.into_values() {
+    add_list_results(read, lists.into_values())
+}
+
+/// Adds the invalid objects and the absent resources, or returns the lists that failed.
+fn add_list_results(
+    mut read: ClusterRead,
+    lists: impl Iterator<Item = ListState>,
+) -> Result<ClusterRead, Vec<ListError>> {
+    let mut failed = Vec::new();
+    for ListState { source, bad, failure } in lists {
         let kind = &source.resource.kind;
         read.bad.extend(bad.into_iter().map(|bad| (kind.clone(), bad)));
         match failure {
             Some(Failure::NotFound(_)) if source.may_be_absent() => read.absent.push(source.resource.to_string()),
-            Some(failure) => refused.push(ListError { list: source, failure }),
+            Some(failure) => failed.push(ListError { list: source, failure }),
             None => {}
         }
     }
-    if refused.is_empty() { Ok(read) } else { Err(refused) }
+    if failed.is_empty() { Ok(read) } else { Err(failed) }
 }
 
-/// One list, and what its pages have shown so far.
+/// One list, and the results of its pages so far.
 struct ListState {
     source: Source,
     bad: Vec<InvalidItem>,

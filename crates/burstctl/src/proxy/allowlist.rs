@@ -50,9 +50,11 @@ pub(super) fn check<B>(request: &Request<B>, sources: &[Source]) -> Result<PathA
 /// Checks the `Host` headers, and the authority of the target if the client sends it in absolute form.
 fn check_host<B>(request: &Request<B>) -> Result<(), RequestDenied> {
     let foreign = |host: &[u8]| RequestDenied::ForeignHost(String::from_utf8_lossy(host).into_owned());
-    let mut hosts = request.headers().get_all(HOST).iter();
-    let host = hosts.next().ok_or_else(|| foreign(b""))?;
-    let hosts = std::iter::once(host).chain(hosts).map(http::HeaderValue::as_bytes);
+    let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
+    if hosts.is_empty() {
+        return Err(foreign(b""));
+    }
+    let hosts = hosts.into_iter().map(http::HeaderValue::as_bytes);
     let target = request.uri().authority().map(|target| target.as_str().as_bytes());
     for host in hosts.chain(target) {
         if !Authority::try_from(host).is_ok_and(|host| is_loopback(&host)) {
@@ -71,20 +73,26 @@ fn is_loopback(authority: &Authority) -> bool {
 
 /// Returns whether `path` is the list of `source`. A source for all namespaces also allows the list of one namespace.
 fn is_path_of(path: &str, source: &Source) -> bool {
-    let list = |namespace: Option<Name>| {
-        let source = Source {
-            namespace,
-            ..source.clone()
-        };
-        let requested = source.list_path(1, None);
-        requested.split_once('?').is_some_and(|(list, _)| list == path)
+    if is_list_path(path, source, source.namespace.clone()) {
+        return true;
+    }
+    source.namespace.is_none() && namespace_of(path).is_some_and(|name| is_list_path(path, source, Some(name)))
+}
+
+/// Returns whether `path` lists the resource of `source` in this namespace, or in all namespaces.
+fn is_list_path(path: &str, source: &Source, namespace: Option<Name>) -> bool {
+    let source = Source {
+        namespace,
+        ..source.clone()
     };
-    let within = || {
-        let (_, rest) = path.split_once("/namespaces/")?;
-        let (namespace, _) = rest.split_once('/')?;
-        Name::parse(namespace).ok()
-    };
-    list(source.namespace.clone()) || (source.namespace.is_none() && within().is_some_and(|name| list(Some(name))))
+    let with_query = source.list_path(1, None);
+    with_query.split_once('?').is_some_and(|(list, _)| list == path)
+}
+
+fn namespace_of(path: &str) -> Option<Name> {
+    let (_, rest) = path.split_once("/namespaces/")?;
+    let (namespace, _) = rest.split_once('/')?;
+    Name::parse(namespace).ok()
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ impl Drop for Proxy {
 /// # Errors
 /// Returns an error if the filter would reject the configuration, or if the filter would read a hub.
 pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, SourcesError> {
-    let config = config.unwrap_or(br#"{"cluster": "kube_api"}"#);
-    let config = Config::parse(config, Artifact::Full)?;
+    let json = config.unwrap_or(br#"{"cluster": "kube_api"}"#);
+    let config = Config::parse(json, Artifact::Full)?;
     plugin_config::require_cluster_source(&config)?;
     Ok(config.content.sources)
 }

@@ -26,7 +26,7 @@ pub struct Rendered {
     pub findings: Vec<Finding>,
     /// The `spec.replicas` that were removed.
     pub stripped: Vec<StrippedReplicas>,
-    /// What the conversion from an older API version loses, except the status, which is never written.
+    /// Fields that the conversion from an older API version loses, except the status, which is never written.
     pub lost: Vec<(Object, Note)>,
 }
 
@@ -55,9 +55,9 @@ pub fn render(input: &Input, options: Options, defaults: bool) -> Rendered {
             continue;
         };
         if let Some(hpa) = hpa {
-            let hpa = if defaults { defaulted(hpa, options) } else { hpa };
-            rendered.documents.push(to_document(&hpa));
-            hpas.push(hpa);
+            let shown = if defaults { defaulted(hpa, options) } else { hpa };
+            rendered.documents.push(to_document(&shown));
+            hpas.push(shown);
         }
     }
     let scaled = ScaledWorkloads::by(&hpas);

@@ -32,12 +32,28 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Outcom
     } else {
         Outcome::Success
     };
-    let mut explanations = Vec::new();
-    let targets = ScaleTargets::of(&input);
+    if !refused.is_empty() {
+        end = end.max(Outcome::ProblemsFound);
+    }
+    let (explanations, outcome) = explain_objects(&input, args, terminal);
+    end = end.max(outcome);
+    if explanations.is_empty() && end == Outcome::Success {
+        terminal.message("no HPA was given");
+        end = Outcome::ProblemsFound;
+    }
+    let written = explain::write(&explanations, terminal.data());
+    terminal.finish(written, end)
+}
+
+/// Explains each HPA of the input. The outcome is that of the HPAs without an explanation or a status.
+fn explain_objects(input: &Input, args: &ExplainArgs, terminal: &mut Terminal<'_>) -> (Vec<Vec<String>>, Outcome) {
+    let options = args.cluster.options();
+    let targets = ScaleTargets::of(input);
+    let (mut explanations, mut outcome) = (Vec::new(), Outcome::Success);
     for object in input.objects.iter().filter(|object| hpa::is_hpa(object)) {
-        // The reason was reported above.
+        // The lint has reported why an HPA cannot be read.
         let Some((hpa, status)) = read(object, &targets, options) else {
-            end = end.max(Outcome::ProblemsFound);
+            outcome = Outcome::ProblemsFound;
             continue;
         };
         if args.status && status.is_none() {
@@ -45,25 +61,17 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Outcom
                 "{}: no controller has written a status",
                 hpa::title(object)
             ));
-            end = end.max(Outcome::ProblemsFound);
+            outcome = Outcome::ProblemsFound;
         }
         match explain::explain(&hpa, status.as_ref().filter(|_| args.status), options) {
             Ok(lines) => explanations.push(lines),
             Err(error) => {
                 terminal.message(format_args!("{}: {error}", hpa::title(object)));
-                end = end.max(Outcome::ProblemsFound);
+                outcome = Outcome::ProblemsFound;
             }
         }
     }
-    if !refused.is_empty() {
-        end = end.max(Outcome::ProblemsFound);
-    }
-    if explanations.is_empty() && end == Outcome::Success {
-        terminal.message("no HPA was given");
-        end = Outcome::ProblemsFound;
-    }
-    let written = explain::write(&explanations, terminal.data());
-    terminal.finish(written, end)
+    (explanations, outcome)
 }
 
 /// Returns the HPA as Kubernetes stores it, and its status.

@@ -1,8 +1,10 @@
 //! `burstctl hpa migrate`
 
-use super::{Outcome, Terminal};
+use std::fmt::Display;
+
 use burst_hpa::migrate::Note;
 
+use super::{Outcome, Terminal};
 use crate::args::MigrateArgs;
 use crate::input::Input;
 use crate::objects::Object;
@@ -26,36 +28,52 @@ pub(super) fn migrate(args: &MigrateArgs, terminal: &mut Terminal<'_>) -> Outcom
     if terminal.report_invalid_objects(&input) {
         end = end.max(Outcome::ProblemsFound);
     }
-    let (mut documents, mut said) = (Vec::new(), Vec::new());
+    let mut migrated = Migrated::default();
     for object in input.objects.iter().filter(|object| object.invalid_reason().is_none()) {
-        let place = |field: &str| place(&input, object, field);
-        if !object.is_hpa() {
-            documents.push(to_yaml(&object.tree));
-            continue;
-        }
-        match burst_hpa::migrate(&object.tree) {
-            Ok(migration) => {
-                said.extend(migration.notes.iter().map(|note| migration_note(&input, object, note)));
-                if let Err(errors) = burst_hpa::decode(&migration.document) {
-                    end = end.max(Outcome::ProblemsFound);
-                    for error in errors {
-                        said.push(format!("{}: {}: {error}", place(error.path()), object.title()));
-                    }
-                }
-                documents.push(to_yaml(&migration.document));
-            }
-            Err(error) => {
-                end = end.max(Outcome::ProblemsFound);
-                said.push(format!("{}: {}: {error}", place(""), object.title()));
-            }
+        if object.is_hpa() {
+            migrated.add_hpa(&input, object);
+        } else {
+            migrated.documents.push(to_yaml(&object.tree));
         }
     }
-    let written = terminal.data().raw(&documents.join("---\n"));
-    said.iter().for_each(|args| terminal.message(args));
-    if !documents.is_empty() {
+    if migrated.has_errors {
+        end = end.max(Outcome::ProblemsFound);
+    }
+    let written = terminal.data().raw(&migrated.documents.join("---\n"));
+    migrated.messages.iter().for_each(|message| terminal.message(message));
+    if !migrated.documents.is_empty() {
         terminal.warn_about_comments(&input);
     }
     terminal.finish(written, end)
+}
+
+/// The documents to write, and the messages about them.
+#[derive(Default)]
+struct Migrated {
+    documents: Vec<String>,
+    messages: Vec<String>,
+    has_errors: bool,
+}
+
+impl Migrated {
+    fn add_hpa(&mut self, input: &Input, object: &Object) {
+        let migration = match burst_hpa::migrate(&object.tree) {
+            Ok(migration) => migration,
+            Err(error) => return self.error(input, object, "", &error),
+        };
+        let notes = migration.notes.iter().map(|note| migration_note(input, object, note));
+        self.messages.extend(notes);
+        for error in burst_hpa::decode(&migration.document).err().into_iter().flatten() {
+            self.error(input, object, error.path(), &error);
+        }
+        self.documents.push(to_yaml(&migration.document));
+    }
+
+    fn error(&mut self, input: &Input, object: &Object, field: &str, error: &dyn Display) {
+        let place = place(input, object, field);
+        self.messages.push(format!("{place}: {}: {error}", object.title()));
+        self.has_errors = true;
+    }
 }
 
 /// A field of an older version that v2 does not have.

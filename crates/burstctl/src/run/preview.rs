@@ -15,36 +15,14 @@ use crate::args::{Output, PreviewArgs};
 use crate::input::Input;
 use crate::live::Cluster;
 use crate::plugin_config;
-use crate::preview::{self, ApiAnswer};
+use crate::preview::{self, ApiAnswer, Preview};
 
 /// Writes the header of each Service.
 pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Outcome {
-    let config = match config(args, terminal) {
-        Ok(config) => Rc::new(config),
-        Err(reason) => {
-            terminal.message(reason);
-            return Outcome::Incomplete;
-        }
-    };
-    let cluster = match Cluster::of_context(&args.context) {
-        Ok(cluster) => cluster,
-        Err(error) => {
-            terminal.message(error);
-            return Outcome::Incomplete;
-        }
-    };
-    let now = now();
-    let read = match preview::read(config.clone(), now, |path| get(&cluster, path)) {
-        Ok(read) => read,
-        Err(refused) => {
-            refused.iter().for_each(|refused| terminal.message(refused));
-            return Outcome::Incomplete;
-        }
-    };
-    let preview = match preview::preview(&config, read, now) {
+    let preview = match read_preview(args, terminal) {
         Ok(preview) => preview,
-        Err(damaged) => {
-            terminal.message(damaged);
+        Err(reasons) => {
+            reasons.iter().for_each(|reason| terminal.message(reason));
             return Outcome::Incomplete;
         }
     };
@@ -58,6 +36,16 @@ pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Outcom
         Outcome::ProblemsFound
     };
     terminal.finish(written, end)
+}
+
+/// Reads the cluster and computes the preview. The error has a line for each failure.
+fn read_preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Result<Preview, Vec<String>> {
+    let config = Rc::new(config(args, terminal).map_err(|reason| vec![reason])?);
+    let cluster = Cluster::of_context(&args.context).map_err(|error| vec![error.to_string()])?;
+    let now = now();
+    let read = preview::read(config.clone(), now, |path| get(&cluster, path))
+        .map_err(|failed| failed.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    preview::preview(&config, read, now).map_err(|error| vec![error.to_string()])
 }
 
 /// The wall clock, as the filter gets it from its host.

@@ -82,7 +82,7 @@ enum InputError {
     Trace(String),
 }
 
-/// The result of a simulation, with what its plots need.
+/// The result of a simulation, with the title and the limits for its plots.
 struct Simulation {
     title: String,
     min: i32,
@@ -116,9 +116,8 @@ fn simulation(
     trace: &str,
 ) -> Result<Simulation, InputError> {
     let options = args.cluster.options();
-    let refused = |reason: String| InputError::Hpa(vec![reason]);
-    let hpa = hpa::read(object, targets, options).map_err(InputError::Hpa)?;
-    let hpa = defaulted(hpa, options);
+    let written = hpa::read(object, targets, options).map_err(InputError::Hpa)?;
+    let hpa = defaulted(written, options);
     let errors = validate(&hpa, options);
     if !errors.is_empty() {
         return Err(InputError::Hpa(errors.iter().map(ToString::to_string).collect()));
@@ -133,7 +132,7 @@ fn simulation(
         startup: args.startup,
     };
     let steps = run_simulation(namespace, spec, &trace, scenario, &controller_options(options))
-        .map_err(|error| refused(error.to_string()))?;
+        .map_err(|error| InputError::Hpa(vec![error.to_string()]))?;
     Ok(Simulation {
         title: hpa::title(object),
         min,

@@ -129,9 +129,10 @@ fn metric(written: &raw::Metric) -> Result<Metric, &'static str> {
         return Err("utilization is a share of a request, and only a resource has one; use average");
     }
     if let Some(name) = pods {
-        let average = written.average.clone().filter(|_| written.value.is_none());
-        let average = average.ok_or("pods are compared by average")?;
-        let metric = PodsMetric::new(name, AverageValue::new(average.0));
+        let (Some(average), None) = (&written.average, &written.value) else {
+            return Err("pods are compared by average");
+        };
+        let metric = PodsMetric::new(name, AverageValue::new(average.0.clone()));
         return Ok(match selector {
             Some(selector) => metric.selector(selector).into(),
             None => metric.into(),
@@ -149,12 +150,11 @@ fn resource_metric(
         raw::Resource::Cpu => Resource::Cpu,
         raw::Resource::Memory => Resource::Memory,
     };
-    let target = match (written.utilization, &written.average, &written.value) {
+    let target: burst_hpa::builder::ResourceTarget = match (written.utilization, &written.average, &written.value) {
         (Some(percent), None, None) => Utilization(percent).into(),
         (None, Some(average), None) => AverageValue::new(average.0.clone()).into(),
         _ => return Err("a resource is compared by utilization or by average, one of them"),
     };
-    let target: burst_hpa::builder::ResourceTarget = target;
     Ok(match container {
         Some(container) => ContainerResourceMetric::new(container, resource, target).into(),
         None => ResourceMetric::new(resource, target).into(),

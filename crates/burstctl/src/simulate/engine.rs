@@ -11,7 +11,7 @@ use crate::metric_model::{MetricModel, containers, pod};
 /// The most pods that a simulation can have.
 const MAX_PODS: i32 = 5_000;
 
-/// What the simulation depends on, besides the HPA and the load.
+/// The inputs of a simulation besides the HPA and the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// The initial replicas.

@@ -45,11 +45,11 @@ impl Trace {
         let (number, head) = lines
             .next()
             .ok_or_else(|| error_at(1, "expected a head such as seconds,cpu".to_owned()))?;
-        let mut names = head.split(',').map(|name| name.trim().to_owned());
-        if names.next().as_deref() != Some("seconds") {
+        let mut columns = head.split(',').map(|name| name.trim().to_owned());
+        if columns.next().as_deref() != Some("seconds") {
             return Err(error_at(number, "expected the first column to be seconds".to_owned()));
         }
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = columns.collect();
         if names.len() != metrics {
             let reason = format!("{} columns of load, and the HPA has {metrics} metrics", names.len());
             return Err(error_at(number, reason));
@@ -88,25 +88,29 @@ impl Trace {
 
 fn row(line: &str, metrics: usize) -> Result<Row, String> {
     let mut cells = line.split(',').map(str::trim);
-    let seconds = cells.next().unwrap_or_default();
-    let seconds: u32 = seconds
+    let first = cells.next().unwrap_or_default();
+    let seconds = first
         .parse()
         .ok()
         .filter(|seconds| *seconds <= MAX_SECONDS)
-        .ok_or_else(|| format!("seconds: {seconds:?} is not a whole number from 0 to {MAX_SECONDS}"))?;
-    let loads = cells.map(|cell| match cell {
-        "" => Ok(None),
-        cell => match cell.parse::<Quantity>() {
-            Ok(load) if load.fits_milli() => Ok(Some(load.milli_value())),
-            Ok(_) => Err(format!("{cell:?} is more than the controller's thousandths hold, 9.2P")),
-            Err(error) => Err(format!("{cell:?}: {error}")),
-        },
-    });
-    let loads: Vec<_> = loads.collect::<Result<_, _>>()?;
+        .ok_or_else(|| format!("seconds: {first:?} is not a whole number from 0 to {MAX_SECONDS}"))?;
+    let loads: Vec<_> = cells.map(load).collect::<Result<_, _>>()?;
     if loads.len() != metrics {
         return Err(format!("{} loads where the head has {metrics}", loads.len()));
     }
     Ok(Row { seconds, loads })
+}
+
+/// Parses a load, in thousandths. An empty cell is a metric that fails.
+fn load(cell: &str) -> Result<Option<i64>, String> {
+    if cell.is_empty() {
+        return Ok(None);
+    }
+    match cell.parse::<Quantity>() {
+        Ok(load) if load.fits_milli() => Ok(Some(load.milli_value())),
+        Ok(_) => Err(format!("{cell:?} is more than the controller's thousandths hold, 9.2P")),
+        Err(error) => Err(format!("{cell:?}: {error}")),
+    }
 }
 
 #[cfg(test)]

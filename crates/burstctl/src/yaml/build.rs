@@ -149,9 +149,8 @@ impl Builder {
             true => scalar.key().map(NodeValue::String),
             false => scalar.value(),
         };
-        let value = value.map_err(|message| error(span.start, message))?;
         let tree = Node {
-            value,
+            value: value.map_err(|message| error(span.start, message))?,
             span: Some(span),
         };
         self.set_anchor(anchor, &tree);
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_anchor_names_the_last_value_that_has_it() {
+    fn an_alias_is_the_last_value_with_its_anchor() {
         let error = read("a: &x {b: &x 1}\nc: {<<: *x}\n").unwrap_err();
         assert_eq!(error.message, "`<<` takes an object or a list of objects");
         assert!(read("a: &x {b: 1}\nc: {&x <<: *x}\n").is_err());

@@ -152,8 +152,9 @@ impl Events<'_> {
     }
 
     fn has_escaped_slash(&self, start: libyaml_safer::Mark, end: libyaml_safer::Mark) -> bool {
-        let quoted = usize::try_from(start.index).ok().zip(usize::try_from(end.index).ok());
-        let quoted = quoted
+        let quoted = usize::try_from(start.index)
+            .ok()
+            .zip(usize::try_from(end.index).ok())
             .and_then(|(start, end)| self.source.text.get(start..end))
             .unwrap_or_default();
         // In `\\/` the first backslash escapes the second.

@@ -125,7 +125,7 @@ fn float<'a>(text: &str) -> Option<Scalar<'a>> {
 /// Formats a float key as Go's shortest `%g` in single precision.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "single precision is what Kubernetes uses for keys"
+    reason = "Kubernetes uses single precision for keys"
 )]
 fn float_key(value: f64) -> String {
     let single = value as f32;
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_scalars_are_what_yaml_1_1_makes_of_them() {
+    fn plain_scalars_are_resolved_as_in_yaml_1_1() {
         for (text, expected) in [
             ("010", "8"),
             ("0x1F", "31"),

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn leading_comments_are_no_document_and_windows_line_ends_are_read() {
+    fn leading_comments_are_not_a_document_and_windows_line_ends_are_read() {
         let text = "\u{feff}# c\r\n  # d\r\n---\r\na: |\r\n  x\r\n---\r\n\u{feff}b: 2";
         let expected = [(1, Ok("{\"a\":\"x\\n\"}".to_owned())), (2, Ok("{\"b\":2}".to_owned()))];
         assert_eq!(shown(text), expected);

@@ -94,7 +94,7 @@ fn doctor_advises_to_log_in_on_401() {
 }
 
 #[test]
-fn doctor_goes_on_when_the_version_is_forbidden() {
+fn doctor_continues_if_the_version_is_forbidden() {
     let (output, code) = Cluster::responding("403 Forbidden").run(&["doctor"]);
     assert_eq!(code, Some(2), "{output}");
     assert!(

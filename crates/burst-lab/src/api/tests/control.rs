@@ -25,7 +25,7 @@ fn requests_are_counted_by_resource_and_user_agent() {
 }
 
 #[test]
-fn every_handle_is_reachable_over_http() {
+fn every_control_is_reachable_over_http() {
     let api = api(&["a/1"]);
     let send = |method: &str, uri: &str, body: &str| {
         let request = Request::builder()
@@ -76,15 +76,55 @@ fn every_handle_is_reachable_over_http() {
 }
 
 #[test]
+fn watches_are_configured_and_fail_over_http() {
+    let api = api(&["a/1"]);
+    let put = |path: &str, body: &'static str| {
+        let request = Request::put(path).body(Bytes::from_static(body.as_bytes())).unwrap();
+        let answer = complete(api.handle(&request));
+        (answer.status().as_u16(), answer.into_body())
+    };
+    let state = || serde_json::from_str::<Value>(&text(&api, "/lab/watches").1).unwrap();
+    let default = json!({ "config": { "watchList": true, "bookmarkPeriod": 60_000 }, "open": {} });
+    assert_eq!(state(), default);
+    let watch = api.handle(&request(&format!("{ALL_HPAS}?watch=1")));
+    let body = r#"{"watchList":false,"bookmarkPeriod":1000}"#;
+    assert_eq!(put("/lab/watches", body).0, 200);
+    let changed = json!({ "config": { "watchList": false, "bookmarkPeriod": 1000 }, "open": { HPAS: 1 } });
+    assert_eq!(state(), changed);
+    let fault = r#"{"resource":"*","fault":{"silent":{}}}"#;
+    let hit = |count: usize| (200, Bytes::from(format!("{{\n  \"watches\": {count}\n}}")));
+    assert_eq!(put("/lab/watches/fault", fault), hit(1));
+    drop(watch);
+    assert_eq!(put("/lab/watches/fault", fault), hit(0));
+    assert_eq!(put("/lab/watches/fault", r#"{"resource":"*","fault":"hang"}"#).0, 400);
+}
+
+#[test]
 fn every_fault_that_the_usage_names_can_be_injected() {
     let api = api(&[]);
     let (_, usage) = text(&api, "/lab/");
     let (_, faults) = usage.split_once("until cleared:").unwrap();
-    let faults: Vec<&str> = faults.split_whitespace().collect();
-    for fault in &faults {
+    let (requests, streams) = faults.split_once("{\"stream\":STREAM_FAULT}").unwrap();
+    let (_, streams) = streams.split_once("open now:").unwrap();
+    let inject = |path: &str, fault: &str| {
         let body = format!(r#"{{"resource":"services","fault":{fault}}}"#);
-        let put = Request::put("/lab/fault").body(Bytes::from(body)).unwrap();
+        let put = Request::put(path).body(Bytes::from(body)).unwrap();
         assert_eq!(api.handle(&put).status(), Some(StatusCode::OK), "{fault}");
+    };
+    for fault in requests.split_whitespace() {
+        inject("/lab/fault", fault);
     }
-    assert_eq!(api.faults.pending().len(), 21);
+    for fault in streams.split_whitespace() {
+        inject("/lab/fault", &format!(r#"{{"stream":{fault}}}"#));
+        inject("/lab/watches/fault", fault);
+    }
+    assert_eq!(api.faults.pending().len(), 21 + 7);
+}
+
+#[test]
+fn the_usage_fits_a_terminal() {
+    let (_, usage) = text(&api(&[]), "/lab/");
+    for line in usage.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }

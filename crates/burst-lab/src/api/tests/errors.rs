@@ -1,4 +1,4 @@
-//! Who and what is refused, in the words of kube-apiserver v1.36.3.
+//! Refusals, in the words of kube-apiserver v1.36.3.
 
 use http::Method;
 

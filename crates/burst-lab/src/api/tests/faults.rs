@@ -1,4 +1,4 @@
-//! What goes wrong on demand.
+//! Injected faults.
 
 use super::*;
 

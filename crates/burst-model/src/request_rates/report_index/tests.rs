@@ -96,7 +96,7 @@ fn the_id_of_another_proxy_does_not_replace_its_report() {
 }
 
 #[test]
-fn the_most_proxies_have_their_reports_whatever_their_certificates() {
+fn the_largest_number_of_proxies_have_reports_with_any_certificates() {
     for reporters in [1, 2, MAX_REPORTS as u64] {
         let mut index = ReportIndex::default();
         for round in 0..3 {

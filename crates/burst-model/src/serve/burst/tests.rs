@@ -119,7 +119,7 @@ fn a_row_that_may_be_in_an_unread_list_is_a_503() {
 }
 
 #[test]
-fn methods_other_than_get_and_head_are_told_what_is_allowed() {
+fn methods_other_than_get_and_head_get_the_allowed_ones() {
     let config = config("");
     for (method, status) in [
         ("GET", 200),

@@ -23,7 +23,7 @@ fn ingress() -> Pod {
     pod("istio-system", &[("istio", "ingressgateway"), ("app", "ingress")])
 }
 
-/// The first trouble, with what to do.
+/// The first problem, with its advice.
 fn problem(objects: &[IstioObject]) -> String {
     let (checks, _) = check_manifests(&ingress(), objects);
     let problem = checks.iter().find(|check| check.verdict != Verdict::Ok);

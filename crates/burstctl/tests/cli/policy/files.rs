@@ -32,7 +32,7 @@ fn an_invalid_policy_is_reported_with_its_line() {
         ),
         (
             format!("{policy}spek: {{rules: []}}\n"),
-            "shop/p: spek: is no field of an ExternalMetricPolicy",
+            "shop/p: spek: is not a field of an ExternalMetricPolicy",
         ),
         (policy.to_owned(), "shop/p: spec: is missing"),
         (

@@ -11,20 +11,20 @@ use sha2::{Digest as _, Sha256};
 
 use crate::FILTERS;
 
-fn bill(filter: &str) -> Bom {
+fn sbom(filter: &str) -> Bom {
     let json = fs::read(image(&format!("{filter}.cdx.json"))).unwrap();
     Bom::parse_from_json(json.as_slice()).unwrap()
 }
 
-fn names(bill: &Bom) -> BTreeSet<String> {
-    let components = &bill.components.as_ref().unwrap().0;
+fn names(sbom: &Bom) -> BTreeSet<String> {
+    let components = &sbom.components.as_ref().unwrap().0;
     components.iter().map(|component| component.name.to_string()).collect()
 }
 
 #[test]
 fn it_is_valid_cyclonedx() {
     for filter in FILTERS {
-        let result: ValidationResult = bill(filter).validate_version(SpecVersion::V1_5);
+        let result: ValidationResult = sbom(filter).validate_version(SpecVersion::V1_5);
         assert!(result.passed(), "{filter}: {result:?}");
     }
 }
@@ -32,7 +32,7 @@ fn it_is_valid_cyclonedx() {
 #[test]
 fn it_lists_the_packages_in_the_module_and_no_macros() {
     for filter in FILTERS {
-        let names = names(&bill(filter));
+        let names = names(&sbom(filter));
         for there in ["burst-model", "proxy-wasm", "rust-std", "serde_json"] {
             assert!(names.contains(there), "{filter}: {there} is not in {names:?}");
         }
@@ -45,8 +45,8 @@ fn it_lists_the_packages_in_the_module_and_no_macros() {
 #[test]
 fn it_has_the_digest_of_the_module() {
     for filter in FILTERS {
-        let bill = bill(filter);
-        let subject = bill.metadata.unwrap().component.unwrap();
+        let sbom = sbom(filter);
+        let subject = sbom.metadata.unwrap().component.unwrap();
         let digest = Sha256::digest(fs::read(wasm(&format!("{filter}.wasm"))).unwrap());
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(subject.name.to_string(), filter);
@@ -61,12 +61,12 @@ fn it_has_the_digest_of_the_module() {
 #[test]
 fn it_has_the_dependencies_of_each_listed_package_and_of_no_other() {
     for filter in FILTERS {
-        let bill = bill(filter);
-        let subject = bill.metadata.unwrap().component.unwrap();
-        let components = bill.components.unwrap().0;
+        let sbom = sbom(filter);
+        let subject = sbom.metadata.unwrap().component.unwrap();
+        let components = sbom.components.unwrap().0;
         let listed = components.into_iter().chain([subject]).map(|one| one.bom_ref.unwrap());
         let listed: BTreeSet<_> = listed.collect();
-        let dependencies = bill.dependencies.unwrap().0;
+        let dependencies = sbom.dependencies.unwrap().0;
         let users: BTreeSet<_> = dependencies.iter().map(|one| one.dependency_ref.clone()).collect();
         let used: BTreeSet<_> = dependencies.into_iter().flat_map(|one| one.dependencies).collect();
         assert_eq!(users, listed, "{filter}");
