@@ -164,7 +164,7 @@ fn largest_part(verb: Verb, body: &[u8]) -> usize {
     match verb {
         Verb::List => model::raw_items(body)
             .iter()
-            .map(|item| item.len())
+            .map(String::len)
             .max()
             .unwrap_or(0)
             .max(200),
