@@ -144,6 +144,7 @@ impl Leader {
         effects.extend(self.publish(MAX_ROWS, now));
         effects.extend(self.due_requests(now));
         effects.extend(self.due_probes(now));
+        effects.extend(self.mode.report(&self.config, now));
         self.with_closed_streams(effects)
     }
 

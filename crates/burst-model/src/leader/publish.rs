@@ -28,6 +28,8 @@ pub(super) struct Publisher {
     /// Rows may have changed since the last snapshot was begun.
     is_snapshot_due: bool,
     pub(super) pacer: PublicationPacer,
+    /// When each list was read, as of the last confirmation that was begun.
+    pub(super) read_at: Vec<Option<Time>>,
 }
 
 /// One publication: a snapshot if a served value changed, and a confirmation.
@@ -63,6 +65,7 @@ impl Publisher {
             // older or newer objects than those in the checkpoint.
             is_snapshot_due: true,
             pacer: PublicationPacer::default(),
+            read_at: Vec::new(),
         }
     }
 
@@ -161,9 +164,10 @@ impl Leader {
         if is_snapshot_due {
             self.publisher.pacer.begin();
         }
+        self.publisher.read_at = self.lists.iter().map(|list| list.store.read_at).collect();
         Some(Draft {
             snapshot: is_snapshot_due.then(|| SnapshotWriter::begin(self.join.table(), generation)),
-            read_at: self.lists.iter().map(|list| list.store.read_at).collect(),
+            read_at: self.publisher.read_at.clone(),
         })
     }
 

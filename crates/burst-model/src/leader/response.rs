@@ -23,7 +23,7 @@ impl Leader {
         let is_unstreamed = answer.is_ok() && list.is_some_and(|list| list.reflector.offers_stream());
         let mut effects = Vec::new();
         if is_unstreamed {
-            effects.extend(self.mode.report(ModeInUse::Windows, &self.config, now));
+            effects.extend(self.mode.note(ModeInUse::Windows, &self.config, now));
         }
         // The response was parsed in this same callback, and that took time too.
         let spent = ROWS_PER_PARSED_OBJECT * answer.as_ref().map_or(0, Payload::len);

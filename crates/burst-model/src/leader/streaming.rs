@@ -32,7 +32,7 @@ impl Leader {
         if !list.is_some_and(|list| list.reflector.open_stream(stream, now)) {
             return vec![Effect::CloseStream(stream)];
         }
-        let mut effects = Vec::from_iter(self.mode.report(ModeInUse::Streams, &self.config, now));
+        let mut effects = Vec::from_iter(self.mode.note(ModeInUse::Streams, &self.config, now));
         // A stream takes no window.
         effects.extend(self.due_requests(now));
         effects
@@ -157,10 +157,11 @@ impl Leader {
 
     /// Confirms lists that do not change: an open stream shows that they are current.
     pub(super) fn confirm_streamed(&mut self, now: Time) {
-        let is_due = self.lists.iter().any(|list| {
-            let proven_at = list.reflector.proven_at(now);
-            let read_at = list.store.read_at.unwrap_or_default();
-            proven_at.is_some_and(|proven_at| proven_at >= read_at.after(CONFIRMATION_INTERVAL))
+        self.update_read_times(now);
+        let confirmed = self.publisher.read_at.iter().copied().chain(std::iter::repeat(None));
+        let is_due = self.lists.iter().zip(confirmed).any(|(list, confirmed)| {
+            let confirmed = confirmed.unwrap_or_default();
+            list.reflector.is_live() && list.store.read_at >= Some(confirmed.after(CONFIRMATION_INTERVAL))
         });
         if is_due {
             self.publisher.request_confirmation();

@@ -21,16 +21,25 @@ pub(super) enum ModeInUse {
 /// Reports the mode, and each change of it.
 #[derive(Debug, Default)]
 pub(super) struct ModeReporter {
+    /// The mode of the last request.
+    current: Option<ModeInUse>,
     reported: Option<(ModeInUse, Time)>,
 }
 
 impl ModeReporter {
-    /// Returns a line for the log if the mode is another one than before.
-    pub(super) fn report(&mut self, mode: ModeInUse, config: &Config, now: Time) -> Option<Effect> {
-        let is_known = self
+    /// Notes what became of a request. Returns a line for the log if one is due.
+    pub(super) fn note(&mut self, mode: ModeInUse, config: &Config, now: Time) -> Option<Effect> {
+        self.current = Some(mode);
+        self.report(config, now)
+    }
+
+    /// Returns a line for the log if the mode is another one than in the last line.
+    pub(super) fn report(&mut self, config: &Config, now: Time) -> Option<Effect> {
+        let mode = self.current?;
+        let is_reported = self
             .reported
             .is_some_and(|(reported, at)| reported == mode || (at <= now && now.since(at) < MIN_INTERVAL));
-        if is_known {
+        if is_reported {
             return None;
         }
         self.reported = Some((mode, now));

@@ -4,21 +4,26 @@
 //! A watch lasts for a window of some seconds, because the proxy gets a response only when it is complete.
 
 use super::backoff::{self, Backoff};
-use super::interval::{TICK_TOLERANCE, next_read, staggered_window};
+use super::interval::{next_read, staggered_window};
 use super::page_size::PageSize;
 use crate::kube::{Failure, ListPage, Payload, Source, Verb, WatchBatch};
 use crate::time::Time;
 use std::time::Duration;
 
+mod changes;
 mod initial_events;
 mod listing;
 mod pause;
+mod request;
 mod stream;
+mod stream_end;
 mod streaming;
 
 pub use listing::ListedObjects;
 use listing::Listing;
 pub use pause::FailurePause;
+use pause::waiting_after;
+pub use request::{ApiRequest, Schedule};
 use stream::Stream;
 pub use stream::{StreamId, StreamPolicy, StreamRead, StreamRequest};
 use streaming::StreamState;
@@ -32,30 +37,6 @@ const MAX_FAILED_WATCHES: u32 = 3;
 
 /// How often it is listed instead before a watch is tried again: five minutes at the default interval.
 const FALLBACK_LISTS: u32 = 20;
-
-/// How a list is kept up to date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    /// The time from the start of one list to the start of the next one, while the list is not watched.
-    pub interval: Duration,
-    /// How long a watch lasts; `None` if the list is not watched.
-    pub window: Option<Duration>,
-}
-
-/// A request to the API server.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ApiRequest {
-    /// Whether it lists or watches.
-    pub verb: Verb,
-    /// The path and the query.
-    pub path: String,
-    /// How long the server holds a watch open; zero for a list.
-    pub watch_timeout: Duration,
-    /// What to send instead if the response can be read as it comes.
-    pub stream: Option<StreamRequest>,
-    /// Whether it shows if an open stream is alive, and so is not the list's next request.
-    pub is_probe: bool,
-}
 
 /// The state of a list.
 #[derive(Debug)]
@@ -335,10 +316,7 @@ impl Reflector {
         if let Some(version) = batch.resource_version.as_ref().filter(|version| !version.is_empty()) {
             self.resource_version = Some(version.clone());
         }
-        self.state = ReflectorState::Waiting {
-            since: now,
-            due: now.max(started_at.min(now).after(MIN_WINDOW.saturating_sub(TICK_TOLERANCE))),
-        };
+        self.state = waiting_after(started_at, now);
         ReflectorEvent::Updated(batch)
     }
 

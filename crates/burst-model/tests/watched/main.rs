@@ -2,6 +2,7 @@
 //! leaders take over from each other. In the end, the snapshot equals that of a fresh list.
 
 mod api;
+mod streams;
 
 use api::{Api, Fault, KINDS};
 use burst_model::config::{Artifact, Config};

@@ -1,8 +1,8 @@
 //! A list that the server sends as the first events of a watch.
 //! <https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists>
 
-use super::ListedObjects;
-use super::stream::change_name;
+use super::changes::change_name;
+use super::listing::ListedObjects;
 use crate::hash;
 use crate::kube::{Change, ListPage, Resource};
 use crate::name::ObjectName;

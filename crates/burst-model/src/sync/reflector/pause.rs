@@ -1,7 +1,8 @@
 //! The pause after a failure, and what ends it early.
 
-use super::{Reflector, ReflectorState};
+use super::{MIN_WINDOW, Reflector, ReflectorState};
 use crate::sync::backoff::{Backoff, INITIAL_BACKOFF, PROBE_INTERVAL, scaled_by_chance};
+use crate::sync::interval::TICK_TOLERANCE;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -21,6 +22,15 @@ pub struct FailurePause {
     pub due: Time,
     /// The end of the server's `Retry-After`. Nothing ends the pause earlier.
     pub not_before: Time,
+}
+
+/// Waits after a watch that began at `started_at`, as short as it was: a server that ends watches early gets no more
+/// requests than one for each [`MIN_WINDOW`].
+pub(super) fn waiting_after(started_at: Time, now: Time) -> ReflectorState {
+    ReflectorState::Waiting {
+        since: now,
+        due: now.max(started_at.min(now).after(MIN_WINDOW.saturating_sub(TICK_TOLERANCE))),
+    }
 }
 
 impl Reflector {

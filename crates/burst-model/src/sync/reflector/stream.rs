@@ -1,17 +1,10 @@
 //! A response that is read as it comes: what was sent for it, and what it brought so far.
 
+use super::ReflectorEvent;
 use super::initial_events::InitialEvents;
 use super::listing::Listing;
-use super::{ApiRequest, ReflectorEvent};
-use crate::hash;
-use crate::kube::{
-    BodyEnd, BodyItem, BodyReader, Change, Failure, InvalidItem, ListPage, ListedItem, ParseGuard, Payload, Source,
-    Verb,
-};
+use crate::kube::{BodyEnd, BodyItem, BodyReader, Failure, ListPage, ListedItem, ParseGuard, Payload, Source, Verb};
 use crate::time::Time;
-use foldhash::fast::RandomState;
-use std::borrow::Cow;
-use std::collections::HashSet;
 use std::time::Duration;
 
 /// The time in which the connection of an open stream is known to be dead if it is: with the HTTP/2 keepalive of the
@@ -253,34 +246,5 @@ pub(super) fn add_items(page: &mut ListPage, items: Vec<BodyItem>) {
             BodyItem::Item(ListedItem::Retained(name)) => page.retained.push(name),
             BodyItem::Change { .. } | BodyItem::Bookmark { .. } => {}
         }
-    }
-}
-
-/// The short watch that shows whether a stream is alive.
-pub(super) fn probe_request(source: &Source, resource_version: &str, lasts: Duration) -> ApiRequest {
-    ApiRequest {
-        verb: Verb::Watch,
-        path: source.watch_path(resource_version, lasts.as_secs()),
-        watch_timeout: lasts,
-        stream: None,
-        is_probe: true,
-    }
-}
-
-/// The last change of each object, in order.
-pub(super) fn last_changes(mut changes: Vec<Change>) -> Vec<Change> {
-    let mut later = HashSet::with_hasher(RandomState::default());
-    changes.reverse();
-    changes.retain(|change| later.insert(hash::of_bytes(change_name(change).as_bytes())));
-    changes.reverse();
-    changes
-}
-
-/// `namespace/name` of the object.
-pub(super) fn change_name(change: &Change) -> Cow<'_, str> {
-    match change {
-        Change::Apply(object) => object.name().to_string().into(),
-        Change::Invalid(InvalidItem { name, .. }) | Change::Retained(name) => name.into(),
-        Change::Delete(name) => name.to_string().into(),
     }
 }

@@ -1,34 +1,24 @@
 //! How a reflector reads responses as they come: what it offers to be sent as a stream, and what the messages of a stream
 //! and its end lead to.
 
+use super::changes::last_changes;
 use super::initial_events::InitialEvents;
-use super::listing::Listing;
-use super::stream::{
-    Probe, Stream, StreamContent, StreamForm, StreamId, StreamPolicy, StreamRead, StreamRequest, add_items,
-    last_changes, probe_request,
-};
-use super::{ApiRequest, MIN_WINDOW, Reflector, ReflectorEvent, ReflectorState};
+use super::stream::{Stream, StreamContent, StreamForm, StreamId, StreamPolicy, StreamRead, StreamRequest, add_items};
+use super::{ApiRequest, Reflector, ReflectorEvent, ReflectorState};
 use crate::hash;
-use crate::kube::{BodyEnd, BodyItem, Failure, ListPage, ParseGuard, Payload, StreamStart, Verb, WatchBatch};
+use crate::kube::{BodyItem, Failure, ListPage, ParseGuard, Payload, StreamStart, Verb, WatchBatch};
 use crate::sync::backoff::scaled_by_chance;
-use crate::sync::interval::TICK_TOLERANCE;
 use crate::time::Time;
 use std::time::Duration;
 
 /// A stream lasts between this and twice as long, as in client-go.
 const MIN_LIFETIME: Duration = Duration::from_secs(300);
 
-/// Consecutive streams that break without a message, after which the list is watched in windows.
-const MAX_BROKEN_STREAMS: u32 = 3;
-
 /// How long it is watched in windows then.
 const WINDOWS_TIME: Duration = Duration::from_secs(600);
 
 /// How long a list is read in pages after the server refused to send it as events.
 const PAGES_TIME: Duration = Duration::from_secs(3600);
-
-/// Consecutive lists as events that break, after which the list is read in pages.
-const MAX_BROKEN_LISTS: u32 = 2;
 
 /// The bytes of a stream that one call parses. The objects in them take two or three millilasts.
 const MAX_BYTES: usize = 256 << 10;
@@ -44,14 +34,14 @@ pub(super) struct StreamState {
     /// The last stream broke after it had worked. A short watch brings what it would have brought.
     pub(super) is_interrupted: bool,
     /// Consecutive streams that broke without a message.
-    broken: u32,
+    pub(super) broken: u32,
     /// When the last of too many of them broke.
-    windows_since: Option<Time>,
-    broken_lists: u32,
+    pub(super) windows_since: Option<Time>,
+    pub(super) broken_lists: u32,
     /// When the server refused to send a list as events.
     pages_since: Option<Time>,
     /// Streams that were given up and are still open.
-    closed: Vec<StreamId>,
+    pub(super) closed: Vec<StreamId>,
 }
 
 /// Returns whether a time that began at `since` is over, or the clock was set back.
@@ -124,14 +114,14 @@ impl Reflector {
         }
     }
 
-    fn stream(&self) -> Option<&Stream> {
+    pub(super) fn stream(&self) -> Option<&Stream> {
         match &self.state {
             ReflectorState::Streaming(stream) => Some(stream),
             _ => None,
         }
     }
 
-    fn stream_mut(&mut self) -> Option<&mut Stream> {
+    pub(super) fn stream_mut(&mut self) -> Option<&mut Stream> {
         match &mut self.state {
             ReflectorState::Streaming(stream) => Some(stream),
             _ => None,
@@ -323,7 +313,7 @@ impl Reflector {
     }
 
     /// Adds changes to a list that is being sent, or takes them as news.
-    fn add_changes(&mut self, batch: WatchBatch, events: &mut Vec<ReflectorEvent>) {
+    pub(super) fn add_changes(&mut self, batch: WatchBatch, events: &mut Vec<ReflectorEvent>) {
         let Some(version) = batch.resource_version.filter(|version| !version.is_empty()) else {
             return;
         };
@@ -373,183 +363,5 @@ impl Reflector {
             changes: last_changes(later),
             resource_version: Some(version),
         }));
-    }
-
-    /// Takes a stream as over. What it led to is in `read`.
-    fn finish_stream(&mut self, end: Result<(), Failure>, now: Time, chance: u32, read: &mut StreamRead) {
-        let waiting = ReflectorState::Waiting { since: now, due: now };
-        let ReflectorState::Streaming(stream) = std::mem::replace(&mut self.state, waiting) else {
-            return;
-        };
-        let (opened_at, has_worked) = (stream.opened_at, stream.last_message_at.is_some());
-        let (content, body) = match end {
-            Ok(()) => stream.finish(&self.source),
-            Err(failure) => (stream.content, Err(failure)),
-        };
-        match (content, body) {
-            (StreamContent::Page { listing, page }, body) => self.finish_page(listing, page, body, read),
-            (StreamContent::Initial { listing, .. }, body) => {
-                let failure = body.err().unwrap_or(Failure::Disconnected);
-                self.finish_initial_events(listing, failure, now, chance, read);
-            }
-            (StreamContent::Window, body) => {
-                self.state = ReflectorState::Watching { started_at: opened_at };
-                read.answer = Some(body.map(|_| Payload::WatchBatch(WatchBatch::default())));
-            }
-            (StreamContent::Live, Ok(_)) => {
-                self.state = ReflectorState::Watching { started_at: opened_at };
-                read.answer = Some(Ok(Payload::WatchBatch(WatchBatch::default())));
-            }
-            (StreamContent::Live, Err(failure)) => {
-                if !matches!(failure, Failure::Disconnected | Failure::Timeout) {
-                    self.state = ReflectorState::Watching { started_at: opened_at };
-                    read.answer = Some(Err(failure));
-                    return;
-                }
-                let event = self.interrupt(opened_at, has_worked, failure, now, chance);
-                read.events.push(event);
-            }
-        }
-    }
-
-    fn finish_page(
-        &mut self,
-        listing: Listing,
-        mut page: ListPage,
-        body: Result<BodyEnd, Failure>,
-        read: &mut StreamRead,
-    ) {
-        self.state = ReflectorState::Listing(listing);
-        read.answer = Some(match body {
-            Ok(BodyEnd::List {
-                resource_version,
-                continue_token,
-            }) => {
-                (page.resource_version, page.continue_token) = (resource_version, continue_token);
-                Ok(Payload::Page(page))
-            }
-            Ok(BodyEnd::Watch) => Err(Failure::Disconnected),
-            Err(failure) => Err(failure),
-        });
-    }
-
-    /// Handles the end of a list that was not sent in full. Nothing of it is applied.
-    fn finish_initial_events(
-        &mut self,
-        listing: Listing,
-        failure: Failure,
-        now: Time,
-        chance: u32,
-        read: &mut StreamRead,
-    ) {
-        let is_broken = matches!(failure, Failure::Disconnected | Failure::Timeout);
-        self.streams.broken_lists = self.streams.broken_lists.saturating_add(is_broken.into());
-        let is_unavailable =
-            is_broken || failure.is_server_unavailable() || matches!(failure, Failure::Unauthorized(_));
-        if !is_unavailable || self.streams.broken_lists >= MAX_BROKEN_LISTS {
-            // Pages show what is wrong, if they fail too.
-            self.streams.broken_lists = 0;
-            self.avoid_watch_list(now);
-            self.state = ReflectorState::Waiting {
-                since: now,
-                due: now.max(
-                    listing
-                        .started_at
-                        .min(now)
-                        .after(MIN_WINDOW.saturating_sub(TICK_TOLERANCE)),
-                ),
-            };
-            read.events.push(ReflectorEvent::WatchListRefused(failure));
-            return;
-        }
-        let event = self.handle_failure(Verb::Watch, failure, now, chance);
-        read.events.push(event);
-    }
-
-    /// Handles a stream of changes that broke.
-    fn interrupt(
-        &mut self,
-        opened_at: Time,
-        has_worked: bool,
-        failure: Failure,
-        now: Time,
-        chance: u32,
-    ) -> ReflectorEvent {
-        if has_worked {
-            self.streams.is_interrupted = true;
-            self.state = ReflectorState::Waiting {
-                since: now,
-                due: now.max(opened_at.min(now).after(MIN_WINDOW.saturating_sub(TICK_TOLERANCE))),
-            };
-            return ReflectorEvent::Interrupted(failure);
-        }
-        self.streams.broken = self.streams.broken.saturating_add(1);
-        if self.streams.broken >= MAX_BROKEN_STREAMS {
-            (self.streams.broken, self.streams.windows_since) = (0, Some(now));
-        }
-        self.handle_failure(Verb::Watch, failure, now, chance)
-    }
-
-    /// Has the shell close the open stream. What still comes of it is ignored as soon as the state is another one.
-    fn close_stream(&mut self) {
-        let id = self.stream_id();
-        self.streams.closed.extend(id);
-    }
-
-    /// Closes a stream of changes. The next request is due at once.
-    pub(super) fn close_live_stream(&mut self) {
-        if self.is_live()
-            || self
-                .stream()
-                .is_some_and(|stream| matches!(stream.content, StreamContent::Window))
-        {
-            self.close_stream();
-            self.state = ReflectorState::Waiting {
-                since: Time::default(),
-                due: Time::default(),
-            };
-        }
-    }
-
-    /// Returns a request that shows whether a silent stream is alive, if one is due.
-    pub fn due_probe(&mut self, now: Time) -> Option<ApiRequest> {
-        let version = self.resource_version.clone()?;
-        let stream = self.stream_mut()?;
-        if stream.is_busy() || stream.probe != Probe::None || !stream.is_silent(now) {
-            return None;
-        }
-        stream.probe = Probe::Sent(now);
-        Some(probe_request(&self.source, &version, MIN_WINDOW))
-    }
-
-    /// Takes the response to a probe. If the stream is dead, it is given up and continued.
-    pub fn handle_probe(&mut self, answer: Result<WatchBatch, Failure>, now: Time) -> StreamRead {
-        let mut read = StreamRead::default();
-        let Some(stream) = self.stream_mut() else { return read };
-        let Probe::Sent(sent_at) = std::mem::replace(&mut stream.probe, Probe::None) else {
-            return read;
-        };
-        let has_message = stream.last_message_at.is_some_and(|at| at >= sent_at);
-        if has_message || stream.is_busy() {
-            return read;
-        }
-        match answer {
-            Ok(batch) if batch.changes.is_empty() => {
-                stream.last_message_at = Some(now);
-                self.add_changes(batch, &mut read.events);
-            }
-            Ok(batch) => {
-                self.add_changes(batch, &mut read.events);
-                self.close_live_stream();
-                read.events.push(ReflectorEvent::Interrupted(Failure::Disconnected));
-            }
-            Err(failure) => {
-                let opened_at = stream.opened_at;
-                self.close_stream();
-                self.state = ReflectorState::Watching { started_at: opened_at };
-                read.answer = Some(Err(failure));
-            }
-        }
-        read
     }
 }
