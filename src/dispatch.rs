@@ -217,6 +217,11 @@ extern "C" fn own_on_response_headers(stream: u32, _count: usize, _end_of_stream
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn own_on_response_body(_stream: u32, _size: usize, _end_of_stream: bool) -> Action {
+    Action::Continue
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn own_on_delete(context: u32) {
     if CONTEXTS.with(|contexts| contexts.root(context)).is_some() {
         remove_root(context);
