@@ -267,7 +267,8 @@ fn streams_closed_in_one_callback_are_deleted_after_all_answers() {
 
 #[test]
 fn a_stream_that_the_server_or_envoy_ends_is_deleted_before_its_answer() {
-    let endings: [(fn(&FakeEnvoy, &Vm), &str); 5] = [
+    type Ending = fn(&FakeEnvoy, &Vm);
+    let endings: [(Ending, &str); 5] = [
         (
             |_, worker| {
                 respond(worker).send("one").reset();
