@@ -1,13 +1,13 @@
 //! The host functions that the SDK imports, by name. Each one acts on the state of the VM whose thread calls it. The
 //! statuses are those of proxy-wasm-cpp-host and Envoy 1.40.
 
-use super::callout::Callout;
+use super::callout::{Callout, Progress};
 use super::guest;
 use super::message::Headers;
 use super::proxy::Access;
 use super::state::{Done, VmState};
 use super::stream::Pause;
-use super::{thread, wire};
+use super::{thread, upstream_filter, wire};
 use proxy_wasm::types::{BufferType, LogLevel, MapType, MetricType, Status, StreamType};
 use std::slice;
 use std::time::Duration;
@@ -371,9 +371,14 @@ extern "C" fn proxy_http_call(
         timeout: (timeout > 0).then(|| Duration::from_millis(timeout.into())),
         token: 0,
         sent: Duration::ZERO,
-        hangs: false,
+        upstream: None,
+        progress: Progress::Waiting,
     };
-    result(host(|vm| vm.dispatch(callout)), token)
+    let sent = host(|vm| vm.dispatch(callout));
+    if let Ok(number) = sent {
+        upstream_filter::begin(number);
+    }
+    result(sent, token)
 }
 
 #[unsafe(no_mangle)]

@@ -1,5 +1,6 @@
 //! HTTP callouts: the filter's requests, and the answers that Envoy can give to them.
 
+use super::chunked_body::ChunkedBody;
 use super::message::{Headers, Response};
 use super::state::VmState;
 use proxy_wasm::types::Status;
@@ -22,8 +23,20 @@ pub(crate) struct Callout {
     pub(crate) timeout: Option<Duration>,
     pub(super) token: u32,
     pub(super) sent: Duration,
+    /// The stream context that the upstream filter of the cluster has for it.
+    pub(super) upstream: Option<u32>,
+    pub(super) progress: Progress,
+}
+
+/// How far the answer to a callout has come.
+#[derive(Clone, Debug)]
+pub(super) enum Progress {
+    /// The server has the request.
+    Waiting,
     /// The fake server has returned [`Answer::Never`] for it.
-    pub(super) hangs: bool,
+    Hangs,
+    /// The headers have arrived. The response holds what the upstream filter has left of the body so far.
+    Receiving(Response, ChunkedBody),
 }
 
 impl Callout {
@@ -44,6 +57,10 @@ impl Callout {
         std::str::from_utf8(value).expect("the SDK takes strings")
     }
 
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.progress, Progress::Waiting)
+    }
+
     pub(super) fn deadline(&self) -> Option<Duration> {
         Some(self.sent + self.timeout?)
     }
@@ -53,6 +70,8 @@ impl Callout {
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     Response(Response),
+    /// The headers of this response at once, and the body as the server sends it.
+    Chunked(Response, ChunkedBody),
     /// The connection was refused, or TLS failed: a synthetic 503.
     Unreachable,
     /// The upstream does not speak HTTP, or sends more than 100 headers: a synthetic 502.
@@ -77,15 +96,24 @@ pub(super) const BODY_LIMIT: usize = 32 << 20;
 /// Envoy's default `max_response_headers_count`.
 const HEADERS_LIMIT: usize = 100;
 
+impl Response {
+    /// Whether Envoy accepts the headers.
+    pub(super) fn has_few_headers(&self) -> bool {
+        self.headers.len() <= HEADERS_LIMIT
+    }
+}
+
 impl Answer {
     /// The response that reaches the filter, if any. The texts are those of Envoy 1.40; Envoy 1.36 gives more detail in
     /// a 503.
     pub(super) fn delivered(self, body_limit: usize) -> Option<Response> {
         match self {
-            Self::Response(response) if response.headers.len() > HEADERS_LIMIT => {
+            Self::Response(response) | Self::Chunked(response, _) if !response.has_few_headers() => {
                 Self::ProtocolError.delivered(body_limit)
             }
-            Self::Response(response) => (response.body.len() <= body_limit).then_some(response),
+            Self::Response(response) | Self::Chunked(response, _) => {
+                (response.body.len() <= body_limit).then_some(response)
+            }
             Self::Unreachable => Some(synthetic(503, &before_headers("remote connection failure"))),
             Self::ProtocolError => Some(synthetic(502, &before_headers("protocol error"))),
             Self::Timeout => Some(synthetic(504, "upstream request timeout")),
@@ -132,6 +160,18 @@ impl VmState {
         Ok(self.last_token)
     }
 
+    pub(super) fn root_of_callout(&self, token: u32) -> Option<u32> {
+        let sent = |callout: &Callout| callout.token == token;
+        let mut roots = self.roots.iter();
+        let (&id, _) = roots.find(|(_, root)| root.callouts.iter().any(sent))?;
+        Some(id)
+    }
+
+    pub(super) fn callout_mut(&mut self, token: u32) -> Option<&mut Callout> {
+        let mut callouts = self.roots.values_mut().flat_map(|root| &mut root.callouts);
+        callouts.find(|callout| callout.token == token)
+    }
+
     /// Removes the callout, makes its answer readable and returns its three sizes. `None` if the callout no longer
     /// exists.
     pub(super) fn open_answer(&mut self, root: u32, token: u32, answer: Answer) -> Option<[usize; 3]> {
@@ -149,15 +189,10 @@ impl VmState {
     }
 
     /// Marks a callout that the fake server will not answer.
-    pub(super) fn leave_unanswered(&mut self, root: u32, token: u32) {
-        let callouts = self
-            .roots
-            .get_mut(&root)
-            .into_iter()
-            .flat_map(|root| &mut root.callouts);
-        callouts
-            .filter(|callout| callout.token == token)
-            .for_each(|callout| callout.hangs = true);
+    pub(super) fn leave_unanswered(&mut self, token: u32) {
+        if let Some(callout) = self.callout_mut(token) {
+            callout.progress = Progress::Hangs;
+        }
     }
 
     pub(super) fn close_answer(&mut self, root: u32) {

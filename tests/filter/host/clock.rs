@@ -14,7 +14,7 @@ pub(super) struct Timer {
 #[derive(Clone, Copy)]
 pub(super) enum Event {
     Tick { root: u32 },
-    Timeout { root: u32, token: u32 },
+    Timeout { token: u32 },
 }
 
 impl VmState {
@@ -48,18 +48,11 @@ impl VmState {
             .roots
             .iter()
             .filter_map(|(&root, at)| Some((at.timer?.due, Event::Tick { root })));
-        let timeouts = self.roots.iter().flat_map(|(&root, at)| {
-            let deadline = move |callout: &Callout| {
-                Some((
-                    callout.deadline()?,
-                    Event::Timeout {
-                        root,
-                        token: callout.token,
-                    },
-                ))
-            };
-            at.callouts.iter().filter_map(deadline)
-        });
+        let timeout = |callout: &Callout| Some((callout.deadline()?, Event::Timeout { token: callout.token }));
+        let timeouts = self
+            .roots
+            .values()
+            .flat_map(|root| root.callouts.iter().filter_map(timeout));
         timeouts.chain(ticks).min_by_key(|&(due, _)| due)
     }
 }

@@ -7,6 +7,7 @@ use super::log::{LogLine, ThreadName};
 use super::plugin::Plugin;
 use super::proxy::{Access, FailurePolicy, Proxy};
 use super::slot::Slot;
+use super::upstream_filter::UpstreamFilter;
 use super::vm::{Refused, Vm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,6 +68,12 @@ impl FakeEnvoy {
     /// Adds a cluster without hosts, as before the first DNS answer.
     pub(crate) fn cluster_without_hosts(self, name: &str) -> Self {
         self.proxy.state().clusters.insert(name.to_owned(), false);
+        self
+    }
+
+    /// Makes the filter an upstream filter of a cluster, with the configuration of the listener's filter.
+    pub(crate) fn upstream_filter(self, cluster: &str, filter: UpstreamFilter) -> Self {
+        self.proxy.state().upstream_filters.insert(cluster.to_owned(), filter);
         self
     }
 

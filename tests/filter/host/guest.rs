@@ -1,7 +1,7 @@
 //! The filter's side of the ABI: calls the functions that a module exports, as the real host does.
 
 use super::state::{Done, VmState};
-use super::thread;
+use super::{thread, upstream_filter};
 use proxy_wasm::types::Action;
 use std::ptr;
 
@@ -36,11 +36,13 @@ pub(crate) struct Module {
     pub(crate) http_call_response: extern "C" fn(u32, u32, usize, usize, usize),
     pub(crate) request_headers: Option<HeadersCallback>,
     pub(crate) response_headers: HeadersCallback,
+    pub(crate) response_body: Option<HeadersCallback>,
     pub(crate) delete: Option<extern "C" fn(u32)>,
-    /// Whether it has the SDK's callbacks for bodies, for the access log and for `on_done`.
+    /// Whether it has the SDK's callbacks for request bodies, for the access log and for `on_done`.
     pub(crate) has_sdk_callbacks: bool,
 }
 
+/// The callback for headers, with their number, or for a part of a body, with its size.
 pub(crate) type HeadersCallback = extern "C" fn(u32, usize, bool) -> Action;
 
 impl Module {
@@ -56,6 +58,7 @@ impl Module {
             http_call_response: proxy_on_http_call_response,
             request_headers: Some(proxy_on_request_headers),
             response_headers: proxy_on_response_headers,
+            response_body: Some(proxy_on_response_body),
             delete: Some(proxy_on_delete),
             has_sdk_callbacks: true,
         }
@@ -98,6 +101,7 @@ pub(super) fn enter<R>(context: u32, callback: impl FnOnce() -> R) -> R {
         let current = std::mem::replace(&mut vm.current, context);
         (current, vm.effective.take(), std::mem::take(&mut vm.deferred))
     });
+    let outer = before.0;
     let result = callback();
     let deferred = with(|vm| {
         let deferred = vm.deferred;
@@ -105,6 +109,14 @@ pub(super) fn enter<R>(context: u32, callback: impl FnOnce() -> R) -> R {
         deferred
     });
     assert!(deferred <= STACK, "Maximum call stack size exceeded");
+    while let Some(stream) = with(|vm| vm.pending_resets.pop_front()) {
+        // The answer of the callout cannot reach a VM that runs a callback. Envoy 1.36 and 1.40 try again without end.
+        assert!(
+            outer == 0,
+            "Envoy hangs: a callout's stream is reset inside of another callback"
+        );
+        upstream_filter::reset(stream);
+    }
     let deletable = with(|vm| {
         vm.roots
             .iter()
@@ -166,10 +178,9 @@ pub(super) fn response_headers(stream: u32, headers: usize, end_of_stream: bool)
     enter(stream, || callback(stream, headers, end_of_stream))
 }
 
-pub(super) fn response_body(stream: u32, size: usize) -> Action {
-    if_exported(Action::Continue, || {
-        enter(stream, || proxy_on_response_body(stream, size, true))
-    })
+pub(super) fn response_body(stream: u32, size: usize, end_of_stream: bool) -> Action {
+    let call = |callback: HeadersCallback| enter(stream, || callback(stream, size, end_of_stream));
+    module().response_body.map_or(Action::Continue, call)
 }
 
 pub(super) fn log(context: u32) {
@@ -190,8 +201,45 @@ pub(super) fn delete(context: u32) {
     if let Some(delete) = module().delete {
         enter(context, || delete(context));
     }
-    with(|vm| {
-        vm.roots.remove(&context);
+    let cancelled = with(|vm| {
         vm.streams.remove(&context);
+        vm.roots.remove(&context).map(|root| root.callouts)
     });
+    for stream in cancelled.into_iter().flatten().filter_map(|callout| callout.upstream) {
+        end_stream(stream);
+    }
+}
+
+/// Ends a stream, unless it has ended.
+pub(super) fn end_stream(stream: u32) {
+    if with(|vm| vm.streams.contains_key(&stream)) {
+        done(stream);
+        delete(stream);
+    }
+}
+
+/// Ends a root context whose plugin is gone, as soon as no stream uses it any more.
+pub(super) fn retire(root: u32) {
+    let in_use = with(|vm| vm.streams.values().any(|stream| stream.root == root));
+    let next = if in_use {
+        Done::Draining
+    } else if done(root) {
+        return delete(root);
+    } else {
+        Done::Pending
+    };
+    with(|vm| {
+        if let Some(root) = vm.roots.get_mut(&root) {
+            root.done = next;
+        }
+    });
+}
+
+/// Ends the root contexts that waited for their last stream.
+pub(super) fn retire_drained() {
+    let draining = |vm: &mut VmState| {
+        let all = vm.roots.iter().filter(|(_, root)| root.done == Done::Draining);
+        all.map(|(&id, _)| id).collect::<Vec<_>>()
+    };
+    with(draining).into_iter().for_each(retire);
 }

@@ -89,7 +89,7 @@ fn pass_response(id: u32, by: By, response: Response) {
     on(id, |stream| stream.lent.response_headers = false);
     if body > 0 && action == Action::Continue && on(id, |stream| stream.wanted_reply.is_none()) {
         on(id, |stream| stream.lent.response_body = true);
-        action = guest::response_body(id, body);
+        action = guest::response_body(id, body, true);
         on(id, |stream| stream.lent.response_body = false);
     }
     on(id, |stream| {

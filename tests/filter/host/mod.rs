@@ -37,14 +37,16 @@
 //!   canary if the configuration has not had one.
 //! - [`Vm::tick`] ticks when the test calls it, and does not move the clock.
 //! - Properties: only those in [`property`]; no lists, maps or whole messages. `clear_route_cache` has no effect.
-//! - Streams: no trailers, a body in one piece, and no body after a pause. A client sees the response as it leaves the
-//!   filter chain.
+//! - Streams of callouts: no pause, no trailers, no `on_log`. [`Answer::Reset`] passes no headers to the upstream filter;
+//!   a [`ChunkedBody`] that is reset does.
+//! - Streams: no trailers, a body in one piece, and no body after a pause. A client sees the response as it leaves the filter chain.
 //! - No TCP and no gRPC: every cluster is unknown to gRPC calls.
 //! - The reload backoff has no jitter.
 //! - Replies and resumed requests of one callback do not nest. More of them than the stack can hold still trap the VM.
 
 mod abi;
 mod callout;
+mod chunked_body;
 mod clock;
 mod envoy;
 mod guest;
@@ -63,10 +65,12 @@ mod stats;
 mod stream;
 mod thread;
 mod trap;
+mod upstream_filter;
 mod vm;
 mod wire;
 
 pub(crate) use callout::{Answer, Callout};
+pub(crate) use chunked_body::ChunkedBody;
 pub(crate) use envoy::{FakeEnvoy, Jump};
 pub(crate) use guest::Module;
 pub(crate) use log::{LogLine, ThreadName};
@@ -74,4 +78,5 @@ pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;
 pub(crate) use proxy::{Access, FailurePolicy};
 pub(crate) use route::Route;
+pub(crate) use upstream_filter::UpstreamFilter;
 pub(crate) use vm::{OpenStream, Vm};

@@ -6,6 +6,7 @@ use super::plugin::Plugin;
 use super::queues::Queues;
 use super::shared_data::SharedData;
 use super::stats::Stats;
+use super::upstream_filter::UpstreamFilter;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub(super) struct ProxyState {
     pub(super) log: Vec<LogLine>,
     /// Clusters by name, and whether each has hosts.
     pub(super) clusters: BTreeMap<String, bool>,
+    /// The clusters that have the filter as an upstream filter.
+    pub(super) upstream_filters: BTreeMap<String, UpstreamFilter>,
     pub(super) body_limit: usize,
     pub(super) failure_policy: FailurePolicy,
     /// Plugins that passed their canary, by VM id.
@@ -71,6 +74,7 @@ impl Proxy {
             stats: Stats::default(),
             log: Vec::new(),
             clusters: BTreeMap::new(),
+            upstream_filters: BTreeMap::new(),
             body_limit: BODY_LIMIT,
             failure_policy: FailurePolicy::Reload,
             accepted: Vec::new(),

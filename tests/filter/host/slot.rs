@@ -1,6 +1,6 @@
 //! A thread of the proxy and its VM: loads plugins, retires them, and reloads them after a trap.
 
-use super::callout::{Answer, Callout};
+use super::callout::{Answer, Callout, Progress};
 use super::clock::Event;
 use super::guest::{self, Module, with};
 use super::http;
@@ -9,8 +9,9 @@ use super::message::{By, Request, Response, Seen};
 use super::plugin::Plugin;
 use super::proxy::{FailurePolicy, Proxy};
 use super::route::{End, Route};
-use super::state::{Done, VmState};
+use super::state::{Part, VmState};
 use super::thread::{VmThread, lock};
+use super::upstream_filter::{self, UpstreamFilter};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ struct Loaded {
     plugin: Plugin,
     /// The plugin's root context, while the VM that loaded it lives.
     context: Option<u32>,
+    /// The root context of its upstream filter, if that has one of its own.
+    upstream: Option<u32>,
     at: Duration,
     retired: bool,
 }
@@ -95,30 +98,40 @@ impl Slot {
         if let Some(index) = known {
             return Some(Root(index));
         }
-        let context = self.start(&mut life, plugin.clone())?;
+        let (context, upstream) = self.start(&mut life, &plugin)?;
         let at = self.proxy.now();
         life.plugins.push(Loaded {
             plugin,
             context: Some(context),
+            upstream,
             at,
             retired: false,
         });
         Some(Root(life.plugins.len() - 1))
     }
 
-    /// Makes a root context for the plugin, in the current VM or in a new one.
-    fn start(&self, life: &mut Life, plugin: Plugin) -> Option<u32> {
+    /// Makes a root context for the plugin, in the current VM or in a new one, and another one for its upstream filter if
+    /// that has its own.
+    fn start(&self, life: &mut Life, plugin: &Plugin) -> Option<(u32, Option<u32>)> {
         if life.vm.is_none() {
             let state = VmState::new(self.proxy.clone(), self.thread, self.vm_id.clone(), self.module);
             life.vm = Some(VmThread::start(state).ok()?);
             life.vms += 1;
         }
-        life.run(|| {
-            let size = plugin.configuration.len();
-            let root = with(|vm| vm.new_root(plugin));
-            guest::create(root, 0);
-            (guest::vm_start(root) && guest::configure(root, size)).then_some(root)
-        })?
+        let filters = self.proxy.state().upstream_filters.clone();
+        let own = filters.into_values().find(|filter| filter.has_own_root());
+        let before = own == Some(UpstreamFilter::OwnRootFirst);
+        let first = if before {
+            Some(life.start(plugin, Part::Cluster)?)
+        } else {
+            None
+        };
+        let context = life.start(plugin, Part::Listener)?;
+        let upstream = match own {
+            Some(UpstreamFilter::OwnRootLast) => Some(life.start(plugin, Part::Cluster)?),
+            _ => first,
+        };
+        Some((context, upstream))
     }
 
     pub(super) fn newest(&self) -> Root {
@@ -142,22 +155,17 @@ impl Slot {
         let Some(context) = life.plugins[root.0].context.take() else {
             return;
         };
-        let busy = |vm: &VmThread| lock(&vm.state).streams.values().any(|stream| stream.root == context);
+        let busy = |vm: &VmThread| {
+            let state = lock(&vm.state);
+            let mut client_streams = state.streams.values().filter(|stream| stream.callout.is_none());
+            client_streams.any(|stream| stream.root == context)
+        };
         assert!(
             !life.vm.as_ref().is_some_and(busy),
             "a drain ends when its last stream does"
         );
-        life.run(move || {
-            if guest::done(context) {
-                guest::delete(context);
-            } else {
-                with(|vm| {
-                    if let Some(root) = vm.roots.get_mut(&context) {
-                        root.done = Done::Pending;
-                    }
-                });
-            }
-        });
+        let upstream = life.plugins[root.0].upstream.take();
+        life.run(move || [Some(context), upstream].into_iter().flatten().for_each(guest::retire));
     }
 
     /// Calls `on_queue_ready`, unless the context is gone. Returns false if the VM is running and cannot be called now.
@@ -180,7 +188,12 @@ impl Slot {
     pub(super) fn fire(&self, event: Event) {
         match event {
             Event::Tick { root } => self.tick(root),
-            Event::Timeout { root, token } => self.reply(root, token, Answer::Timeout),
+            Event::Timeout { token } => {
+                self.run(move || {
+                    upstream_filter::time_out(token);
+                    guest::retire_drained();
+                });
+            }
         }
     }
 
@@ -192,32 +205,38 @@ impl Slot {
         });
     }
 
-    /// The callouts that have no answer yet, with their root contexts.
-    pub(super) fn callouts(&self) -> Vec<(u32, Callout)> {
-        let all = |vm: &mut VmState| {
-            let of_root = |(&id, root): (&u32, &super::state::Root)| {
-                root.callouts
-                    .iter()
-                    .map(move |callout| (id, callout.clone()))
-                    .collect::<Vec<_>>()
-            };
-            vm.roots.iter().flat_map(of_root).collect()
-        };
-        self.look(all).unwrap_or_default()
+    /// The callouts that have not ended, oldest first.
+    pub(super) fn callouts(&self) -> Vec<Callout> {
+        let all = |vm: &mut VmState| vm.roots.values().flat_map(|root| root.callouts.clone()).collect();
+        let mut callouts: Vec<_> = self.look(all).unwrap_or_default();
+        callouts.sort_by_key(|callout| callout.token);
+        callouts
     }
 
-    /// Ends a callout, if it still exists.
-    pub(super) fn reply(&self, root: u32, token: u32, answer: Answer) {
+    /// Answers a callout, if it still exists.
+    pub(super) fn reply(&self, token: u32, answer: Answer) {
         if matches!(answer, Answer::Never) {
-            self.look(|vm| vm.leave_unanswered(root, token));
+            self.look(|vm| vm.leave_unanswered(token));
             return;
         }
         self.run(move || {
-            if let Some(sizes) = with(|vm| vm.open_answer(root, token, answer)) {
-                guest::http_call_response(root, token, sizes);
-                with(|vm| vm.close_answer(root));
-            }
+            upstream_filter::answer(token, answer);
+            guest::retire_drained();
         });
+    }
+
+    /// Delivers the next part of a body that comes in chunks. Returns false if there is none now.
+    pub(super) fn receive(&self) -> bool {
+        let has_part = |callout: &Callout| matches!(&callout.progress, Progress::Receiving(_, body) if body.has_next());
+        let Some(callout) = self.callouts().into_iter().find(has_part) else {
+            return false;
+        };
+        let received = self.run(move || {
+            let received = upstream_filter::receive(callout.token);
+            guest::retire_drained();
+            received
+        });
+        received.unwrap_or_default()
     }
 
     pub(super) fn open(&self, root: Root, request: Request, route: Route) -> Opened {
@@ -279,9 +298,10 @@ impl Slot {
             count("backoff");
             return None;
         }
-        let context = self.start(life, plugin.clone());
+        let (context, upstream) = self.start(life, &plugin).unzip();
         count(if context.is_some() { "success" } else { "failure" });
         life.plugins[root.0].context = context;
+        life.plugins[root.0].upstream = upstream.flatten();
         life.plugins[root.0].at = self.proxy.now();
         context
     }
@@ -307,9 +327,22 @@ impl Life {
         let result = self.vm.as_ref()?.run(job).ok();
         if result.is_none() {
             self.vm = None;
-            self.plugins.iter_mut().for_each(|loaded| loaded.context = None);
+            for loaded in &mut self.plugins {
+                (loaded.context, loaded.upstream) = (None, None);
+            }
         }
         result
+    }
+
+    /// Makes a root context and configures it. `None` if the filter refuses the configuration.
+    fn start(&mut self, plugin: &Plugin, part: Part) -> Option<u32> {
+        let plugin = plugin.clone();
+        self.run(move || {
+            let size = plugin.configuration.len();
+            let root = with(|vm| vm.new_root(plugin, part));
+            guest::create(root, 0);
+            (guest::vm_start(root) && guest::configure(root, size)).then_some(root)
+        })?
     }
 }
 

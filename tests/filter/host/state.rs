@@ -10,7 +10,7 @@ use super::proxy::Proxy;
 use super::queues::Owner;
 use super::stream::Stream;
 use proxy_wasm::types::{LogLevel, MetricType};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub(super) type Interrupt = Box<dyn FnOnce() + Send>;
@@ -41,6 +41,8 @@ pub(super) struct VmState {
     pub(super) deferred: usize,
     /// The largest number of them in one callback.
     pub(super) most_deferred: usize,
+    /// Streams of callouts that the filter has reset. Envoy resets them when the callback is over.
+    pub(super) pending_resets: VecDeque<u32>,
     last_context: u32,
     pub(super) last_token: u32,
 }
@@ -48,6 +50,7 @@ pub(super) struct VmState {
 /// A root context.
 pub(super) struct Root {
     pub(super) plugin: Plugin,
+    pub(super) part: Part,
     /// The configuration can be read only in `on_configure`.
     pub(super) configuring: bool,
     pub(super) timer: Option<Timer>,
@@ -58,10 +61,20 @@ pub(super) struct Root {
     pub(super) done: Done,
 }
 
+/// Which part of the proxy loaded the plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Listener,
+    /// A cluster whose upstream filter has a root context of its own.
+    Cluster,
+}
+
 /// Whether a root context has begun to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Done {
     Live,
+    /// Its plugin is gone, but a stream of a callout still uses it.
+    Draining,
     /// `on_done` returned false: the context lives until `proxy_done`.
     Pending,
     Deletable,
@@ -86,6 +99,7 @@ impl VmState {
             copied: 0,
             deferred: 0,
             most_deferred: 0,
+            pending_resets: VecDeque::new(),
             last_context: 0,
             last_token: 0,
         }
@@ -104,11 +118,13 @@ impl VmState {
         self.log(LogLevel::Critical, text);
         self.roots.clear();
         self.streams.clear();
+        self.pending_resets.clear();
     }
 
-    pub(super) fn new_root(&mut self, plugin: Plugin) -> u32 {
+    pub(super) fn new_root(&mut self, plugin: Plugin, part: Part) -> u32 {
         let root = Root {
             plugin,
+            part,
             configuring: false,
             timer: None,
             callouts: Vec::new(),

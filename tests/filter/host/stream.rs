@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 pub(super) struct Stream {
     pub(super) root: u32,
+    /// The token of the callout, if this is a stream of an upstream filter.
+    pub(super) callout: Option<u32>,
     pub(super) request: Request,
     pub(super) route: Route,
     /// Set from the response phase on.
@@ -52,6 +54,7 @@ impl Stream {
     pub(super) fn new(root: u32, request: Request, route: Route) -> Self {
         Self {
             root,
+            callout: None,
             request,
             route,
             response: None,
@@ -187,7 +190,14 @@ impl VmState {
     }
 
     pub(super) fn set_pause(&mut self, kind: StreamType, pause: Pause) -> Result<(), Status> {
+        let id = self.context();
         match (kind, self.stream()) {
+            (StreamType::HttpRequest | StreamType::HttpResponse, Some(stream)) if stream.callout.is_some() => {
+                if pause == Pause::Reset && stream.pause != Pause::Reset {
+                    stream.pause = Pause::Reset;
+                    self.pending_resets.push_back(id);
+                }
+            }
             (StreamType::HttpRequest | StreamType::HttpResponse, Some(stream)) => {
                 stream.pause = pause;
                 self.defer();

@@ -97,29 +97,36 @@ impl Vm {
         self.slot.look(|vm| vm.most_deferred).unwrap_or_default()
     }
 
-    /// The callouts that have no answer yet, oldest first.
+    /// The callouts that have not ended, oldest first.
     pub(crate) fn callouts(&self) -> Vec<Callout> {
-        let mut callouts: Vec<_> = self.slot.callouts().into_iter().map(|(_, callout)| callout).collect();
-        callouts.sort_by_key(|callout| callout.token);
-        callouts
+        self.slot.callouts()
     }
 
-    /// Ends one callout. Has no effect if the callout no longer exists.
+    /// Answers one callout. Has no effect if the callout no longer exists.
     pub(crate) fn reply(&self, callout: &Callout, answer: impl Into<Answer>) -> &Self {
-        let mine = |(_, other): &(u32, Callout)| other.token == callout.token;
-        if let Some((root, _)) = self.slot.callouts().into_iter().find(mine) {
-            self.slot.reply(root, callout.token, answer.into());
+        if self.callouts().iter().any(|other| other.token == callout.token) {
+            self.slot.reply(callout.token, answer.into());
         }
         self.settled()
     }
 
-    /// Lets the fake server answer until only unanswerable callouts are left.
+    /// Delivers what servers have sent of their chunked bodies.
+    pub(crate) fn receive(&self) -> &Self {
+        while self.slot.receive() {
+            self.settled();
+        }
+        self
+    }
+
+    /// Lets the fake server answer, and delivers what it has sent of its chunked bodies, until only unanswerable callouts
+    /// are left.
     ///
     /// # Panics
     /// If there is no fake server, or if the filter sends another callout after every answer.
     pub(crate) fn answer(&self) -> &Self {
         for _ in 0..MAX_ANSWERS {
-            let Some(callout) = self.callouts().into_iter().find(|callout| !callout.hangs) else {
+            self.receive();
+            let Some(callout) = self.callouts().into_iter().find(Callout::is_waiting) else {
                 return self;
             };
             let answer = self.envoy.proxy.ask(&callout).expect("a fake server, given by kube()");

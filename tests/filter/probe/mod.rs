@@ -7,6 +7,7 @@ mod properties;
 mod shared;
 mod streams;
 mod traps;
+mod upstream_filter;
 
 use crate::host::{FakeEnvoy, Module, Vm};
 use log::{info, warn};

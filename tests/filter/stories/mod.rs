@@ -40,6 +40,7 @@ unsafe extern "C" {
     safe fn own_on_http_call_response(root: u32, token: u32, headers: usize, body_size: usize, trailers: usize);
     safe fn own_on_request_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
     safe fn own_on_response_headers(stream: u32, headers: usize, end_of_stream: bool) -> Action;
+    safe fn own_on_response_body(stream: u32, size: usize, end_of_stream: bool) -> Action;
     safe fn own_on_delete(context: u32);
 }
 
@@ -54,6 +55,7 @@ const FULL: Module = Module {
     http_call_response: own_on_http_call_response,
     request_headers: Some(own_on_request_headers),
     response_headers: own_on_response_headers,
+    response_body: Some(own_on_response_body),
     delete: Some(own_on_delete),
     has_sdk_callbacks: false,
 };
@@ -61,6 +63,7 @@ const FULL: Module = Module {
 /// The module that is called for responses only, without the end-of-stream callbacks.
 const HEADER_ONLY: Module = Module {
     request_headers: None,
+    response_body: None,
     delete: None,
     ..FULL
 };

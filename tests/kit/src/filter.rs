@@ -11,7 +11,7 @@ mod request;
 mod upstream;
 
 pub use backend::{Backend, serve};
-pub use bootstrap::{DIRECT, Module, Plugin, cluster};
+pub use bootstrap::{DIRECT, Module, Plugin, UpstreamProtocol, cluster};
 pub use client::Client;
 pub use http2::Stalled;
 pub use identity::TlsIdentity;

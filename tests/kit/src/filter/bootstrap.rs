@@ -12,6 +12,9 @@ pub const DIRECT: &str = "/direct";
 
 const TYPE: &str = "type.googleapis.com";
 
+/// The cluster of the API server.
+const KUBE_API: &str = "kube_api";
+
 /// A module of the filter.
 #[derive(Clone, Copy, Debug)]
 pub enum Module {
@@ -43,6 +46,27 @@ pub struct Plugin {
     transport_socket: Value,
     module: Module,
     configuration: String,
+    /// The protocol of the cluster that has the filter as an upstream filter.
+    upstream: Option<UpstreamProtocol>,
+}
+
+/// The protocol to an upstream.
+#[derive(Clone, Copy, Debug)]
+pub enum UpstreamProtocol {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2 with prior knowledge.
+    Http2,
+}
+
+impl UpstreamProtocol {
+    /// The field of Envoy's `ExplicitHttpConfig`.
+    fn field(self) -> &'static str {
+        match self {
+            Self::Http1 => "http_protocol_options",
+            Self::Http2 => "http2_protocol_options",
+        }
+    }
 }
 
 impl Plugin {
@@ -74,12 +98,21 @@ impl Plugin {
             transport_socket: Value::Null,
             module: Module::Full,
             configuration: configuration.to_owned(),
+            upstream: None,
         }
     }
 
     /// Another module than the full one.
     pub fn module(mut self, module: Module) -> Self {
         self.module = module;
+        self
+    }
+
+    /// Makes the filter an upstream filter of the API server's cluster too, with the same configuration. The cluster is part of
+    /// the bootstrap, so [`Proxy::replace_listeners`](super::Proxy::replace_listeners) does not change it. The first such plugin
+    /// of a proxy counts.
+    pub fn upstream_filter(mut self, protocol: UpstreamProtocol) -> Self {
+        self.upstream = Some(protocol);
         self
     }
 
@@ -115,6 +148,19 @@ impl Plugin {
                 "config": self.config(),
             },
         })
+    }
+
+    /// The options of a cluster that has the filter as an upstream filter. `None` if the plugin is no upstream filter.
+    fn protocol_options(&self) -> Option<Value> {
+        const OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
+        let codec = format!("{TYPE}/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec");
+        let codec = json!({"name": "envoy.filters.http.upstream_codec", "typed_config": {"@type": codec}});
+        let protocol = self.upstream?.field();
+        Some(json!({OPTIONS: {
+            "@type": format!("{TYPE}/{OPTIONS}"),
+            "explicit_http_config": {protocol: {}},
+            "http_filters": [self.filter(), codec],
+        }}))
     }
 
     /// The filter without a listener, once per proxy.
@@ -184,10 +230,20 @@ pub(super) fn listeners(plugins: &[Plugin]) -> String {
 /// The file of the listeners, beside the bootstrap.
 pub(super) const LISTENERS: &str = "listeners.json";
 
-/// Everything but the listeners. `buffer_limit` is the largest answer in bytes that Envoy keeps for a callout.
-pub(super) fn bootstrap(backend: &Backend, singletons: &[Plugin], more: &[Value], buffer_limit: u32) -> String {
+/// Everything but the listeners, of which these plugins are part. `buffer_limit` is the largest answer in bytes that Envoy keeps for a callout.
+pub(super) fn bootstrap(
+    backend: &Backend,
+    plugins: &[Plugin],
+    singletons: &[Plugin],
+    more: &[Value],
+    buffer_limit: u32,
+) -> String {
     let path = format!("$FOLDER/{LISTENERS}");
-    let clusters = [&clusters(backend)[..], more].concat();
+    let mut clusters = [&clusters(backend)[..], more].concat();
+    if let Some(options) = plugins.iter().find_map(Plugin::protocol_options) {
+        let kube_api = clusters.iter_mut().find(|cluster| cluster["name"] == KUBE_API);
+        kube_api.expect("the cluster of the API server")["typed_extension_protocol_options"] = options;
+    }
     json!({
         "node": {"id": "tests", "cluster": "tests"},
         "dynamic_resources": {"lds_config": {"path_config_source": {"path": path}}},
@@ -202,7 +258,7 @@ pub(super) fn bootstrap(backend: &Backend, singletons: &[Plugin], more: &[Value]
 
 fn clusters(backend: &Backend) -> Vec<Value> {
     let mut clusters = vec![
-        cluster("kube_api", backend.kube_port()),
+        cluster(KUBE_API, backend.kube_port()),
         // Nothing listens on port 9, which is `discard`.
         istio_service(cluster("down", 9), "default", "ngsa-svc-1"),
         istio_service(cluster("described", backend.upstream_port()), "default", "ngsa-svc-1"),

@@ -94,6 +94,7 @@ impl Setup {
             .fold(envoy, |envoy, argument| envoy.argument(argument));
         let envoy = which(envoy).start(&bootstrap::bootstrap(
             backend,
+            &self.plugins,
             &self.singletons,
             &self.clusters,
             self.buffer_limit,
