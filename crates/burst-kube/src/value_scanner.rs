@@ -31,22 +31,25 @@ impl ValueScanner {
     /// right. Check whether the value is valid by parsing it.
     pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         let (mut depth, mut position) = (self.depth, self.position);
-        for (index, byte) in bytes.iter().enumerate().skip(self.scanned) {
+        let mut rest = bytes.get(self.scanned..).unwrap_or_default().iter();
+        // Most bytes are in strings, so a string is skipped in a loop of its own.
+        loop {
+            let next = match position {
+                Position::InString => rest.find(|byte| matches!(byte, b'"' | b'\\')),
+                Position::OutsideString | Position::Escape => rest.next(),
+            };
+            let Some(byte) = next else { break };
             match (position, byte) {
                 (Position::Escape, _) => position = Position::InString,
                 (Position::InString, b'\\') => position = Position::Escape,
-                (Position::InString, b'"') if depth == 0 => return Some(index + 1),
-                (Position::InString, b'"') => position = Position::OutsideString,
-                (Position::InString, _) => {}
+                (Position::InString, _) if depth == 0 => return Some(bytes.len() - rest.len()),
+                (Position::InString, _) => position = Position::OutsideString,
                 (Position::OutsideString, b'"') => position = Position::InString,
                 (Position::OutsideString, b'{' | b'[') => depth += 1,
-                (Position::OutsideString, b'}' | b']') => match depth {
-                    0 => return Some(index),
-                    1 => return Some(index + 1),
-                    _ => depth -= 1,
-                },
-                (Position::OutsideString, b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') if depth == 0 => {
-                    return Some(index);
+                (Position::OutsideString, b'}' | b']') if depth > 1 => depth -= 1,
+                (Position::OutsideString, b'}' | b']') if depth == 1 => return Some(bytes.len() - rest.len()),
+                (Position::OutsideString, b'}' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') if depth == 0 => {
+                    return Some(bytes.len() - rest.len() - 1);
                 }
                 (Position::OutsideString, _) => {}
             }

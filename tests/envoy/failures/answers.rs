@@ -115,12 +115,12 @@ fn values_survive_answers_that_are_no_kubernetes_lists(version: Version) {
             elsewhere(
                 HPAS,
                 Fault::Truncate,
-                "the answer is not JSON as the API has it: EOF while parsing",
+                "the answer is not JSON as the API has it: the list was cut off after byte ",
             ),
             elsewhere(
                 SERVICES,
                 Fault::NotJson,
-                "the answer is not JSON as the API has it: expected value at line 1",
+                "the answer is not JSON as the API has it: expected `{` at byte 0",
             ),
             elsewhere(
                 DEPLOYMENTS,

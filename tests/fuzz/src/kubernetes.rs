@@ -1,7 +1,8 @@
 //! Responses of a Kubernetes API.
 
 use burst_model::kube::{
-    ApiResponse, Change, ListPage, ObjectKind, Resource, Source, Verb, WatchBatch, page, response, watch,
+    ApiResponse, BodyEnd, BodyItem, BodyReader, Change, Failure, ListPage, ObjectKind, Resource, Source, Verb,
+    WatchBatch, page, response, watch,
 };
 use burst_model::name::ObjectName;
 use serde_json::Value;
@@ -80,6 +81,67 @@ fn last(changes: impl IntoIterator<Item = Change>) -> BTreeMap<String, Change> {
 
 fn read(source: &Source, lines: &[u8]) -> WatchBatch {
     watch::parse(source, lines, &mut ()).expect("a part of a good window is one")
+}
+
+/// Reads a body that arrives in chunks. The first byte is the size of the chunks. The result is the same in one piece.
+pub(crate) fn body(bytes: &[u8]) -> bool {
+    let Some((size, body)) = bytes.split_first() else {
+        return false;
+    };
+    let size = usize::from(*size).max(1);
+    let is_body = |source: &Source| [Verb::List, Verb::Watch].map(|verb| is_body(source, verb, body, size));
+    sources()
+        .iter()
+        .map(is_body)
+        .collect::<Vec<_>>()
+        .as_flattened()
+        .contains(&true)
+}
+
+fn is_body(source: &Source, verb: Verb, body: &[u8], size: usize) -> bool {
+    let (items, end) = read_chunks(source, verb, body, usize::MAX);
+    let in_chunks = read_chunks(source, verb, body, size);
+    assert_eq!((&items, &end), (&in_chunks.0, &in_chunks.1), "chunks of {size} bytes");
+    match verb {
+        Verb::List => {
+            let page = page::parse(source, body, &mut ());
+            assert_eq!(page.is_ok(), end.is_ok(), "the page is read in another way");
+            if let Ok(page) = page {
+                assert_eq!(
+                    page.objects.len() + page.invalid.len(),
+                    items.len(),
+                    "an object is lost"
+                );
+            }
+        }
+        // A watch in one piece skips changes that another one follows, and the bytes in them.
+        Verb::Watch if end.is_ok() => {
+            let batch = watch::parse(source, body, &mut ()).expect("what the reader accepts");
+            let changes = items.into_iter().filter_map(|item| match item {
+                BodyItem::Change { change, .. } => Some(change),
+                _ => None,
+            });
+            assert_eq!(last(changes), last(batch.changes), "the batch is read in another way");
+        }
+        Verb::Watch => {}
+    }
+    end.is_ok()
+}
+
+fn read_chunks(source: &Source, verb: Verb, body: &[u8], size: usize) -> (Vec<BodyItem>, Result<BodyEnd, Failure>) {
+    let mut reader = BodyReader::new(verb);
+    let mut items = Vec::new();
+    for chunk in body.chunks(size) {
+        reader.push(chunk);
+        loop {
+            match reader.next(source, &mut ()) {
+                Ok(Some(item)) => items.push(item),
+                Ok(None) => break,
+                Err(failure) => return (items, Err(failure)),
+            }
+        }
+    }
+    (items, reader.finish(source))
 }
 
 /// Parses a response: three digits of status, a line of `retry-after` and the body. The error message is fit for a log

@@ -16,7 +16,8 @@ mod views;
 pub type Run = fn(&[u8]) -> bool;
 
 /// Every target, by its name in `fuzz/`.
-pub const TARGETS: [(&str, Run); 17] = [
+pub const TARGETS: [(&str, Run); 18] = [
+    ("body", kubernetes::body),
     ("config", proxy::config),
     ("hpa", hpa::hpa),
     ("hub", proxy::hub),
