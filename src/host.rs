@@ -151,7 +151,7 @@ pub(crate) fn set_effective_context(stream: u32) -> bool {
 }
 
 /// Registers a shared queue. When it has an item, the host calls `on_queue_ready` of this root context on this thread.
-pub(crate) fn wake_queue(name: &str) -> Option<u32> {
+pub(crate) fn register_shared_queue(name: &str) -> Option<u32> {
     hostcalls::register_shared_queue(name).ok()
 }
 

@@ -1,9 +1,12 @@
 //! What all root contexts of one VM share. Envoy gives each thread one VM for all configurations of the filter: the one
 //! that serves and those that are draining.
 
-use crate::shared_data::LazyId;
+use crate::host;
+use crate::shared_data::{EnvoySharedData, LazyId};
 use crate::stats::Stats;
 use burst_model::budget::{Budget, Permit};
+use burst_model::sync::election::VmId;
+use burst_shared_data::new_vm_id;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -84,6 +87,12 @@ pub(crate) fn has_served() -> bool {
 /// A number that no other VM of this proxy has.
 pub(crate) fn id() -> Rc<LazyId> {
     VM.with(|vm| vm.id.clone())
+}
+
+/// Registers a shared queue that wakes the current root context. `None` if other VMs take numbers at the same moment.
+pub(crate) fn register_wake_queue() -> Option<u32> {
+    let VmId(id) = new_vm_id::<EnvoySharedData>()?;
+    host::register_shared_queue(&format!("burst-metrics/wake/{id}"))
 }
 
 /// The stats of this VM. The first call defines them.

@@ -6,15 +6,12 @@
 use crate::callouts::{self, Callout, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::log;
-use crate::shared_data::EnvoySharedData;
 use crate::vm::{self, BulkPermit, MAX_WAITING};
 use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{self, ReviewDecision, ReviewError, ReviewVerdict, ReviewedRequest};
 use burst_model::budget::Permit;
 use burst_model::config::ApiConfig;
 use burst_model::failure_state::FailureState;
-use burst_model::sync::election::VmId;
-use burst_shared_data::new_vm_id;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -70,7 +67,7 @@ impl Authorizer {
 
     /// Wakes the root context. If there is no queue for it, the next tick comes within a second.
     fn wake(&self) {
-        let queue = self.wake_queue.get().or_else(register_wake_queue);
+        let queue = self.wake_queue.get().or_else(vm::register_wake_queue);
         self.wake_queue.set(queue);
         if let Some(queue) = queue {
             host::wake(queue);
@@ -122,9 +119,4 @@ impl Authorizer {
     pub(super) fn next_completed(&self) -> Option<ReviewedRequest<WaitPermit>> {
         self.reviews.next_completed()
     }
-}
-
-fn register_wake_queue() -> Option<u32> {
-    let VmId(id) = new_vm_id::<EnvoySharedData>()?;
-    host::wake_queue(&format!("burst-metrics/reviews/{id}"))
 }

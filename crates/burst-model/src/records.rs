@@ -76,6 +76,22 @@ pub struct ListFailure {
     pub failing_alone_since: Option<Time>,
 }
 
+/// The shared queues that wake VMs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WakeQueueList {
+    /// One for each VM.
+    pub queues: Vec<WakeQueue>,
+}
+
+/// The shared queue that wakes one VM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WakeQueue {
+    /// The number of the queue.
+    pub queue: u32,
+    /// When its VM last announced it.
+    pub announced_at: Time,
+}
+
 /// A record in shared data.
 pub trait Record: Serialize + DeserializeOwned {
     /// Encodes the record.
@@ -95,6 +111,7 @@ impl Record for PolicySets {}
 impl Record for Checkpoint {}
 impl Record for Failures {}
 impl Record for Lease {}
+impl Record for WakeQueueList {}
 
 /// The keys of one configuration in shared data. All Wasm plugins of a proxy share one namespace, and during a drain an
 /// old and a new configuration, or module, run side by side. So each key contains the version of the format and a hash of
@@ -119,6 +136,8 @@ pub struct SharedKeys {
     pub quarantine: String,
     /// `burst_metrics_api::adapters::AdapterResources`.
     pub adapter_resources: String,
+    /// [`WakeQueueList`].
+    pub wake_queues: String,
 }
 
 /// The keys of the request counts, by the settings that change how requests are counted.
@@ -174,6 +193,7 @@ impl SharedKeys {
             parsing: key("parsing"),
             quarantine: key("quarantine"),
             adapter_resources: key("offers"),
+            wake_queues: key("wake"),
         }
     }
 }
@@ -208,7 +228,7 @@ mod tests {
         fn arbitrary_bytes_are_a_record_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
             let _ = (Confirmed::from_bytes(&bytes), Checkpoint::from_bytes(&bytes), Lease::from_bytes(&bytes));
             let _ = (Failures::from_bytes(&bytes), crate::garbage_collection::OwnedKeysRegistry::from_bytes(&bytes));
-            let _ = crate::quarantine::Marks::from_bytes(&bytes);
+            let _ = (crate::quarantine::Marks::from_bytes(&bytes), WakeQueueList::from_bytes(&bytes));
         }
 
         #[test]

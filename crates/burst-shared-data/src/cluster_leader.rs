@@ -181,9 +181,6 @@ impl<H: SharedData> ClusterLeader<H> {
         }
         let random = self.random(now);
         let mut effects = self.reader.read_streams(&mut self.guard, now, random);
-        if !effects.is_empty() {
-            self.guard.begin_work();
-        }
         effects.extend(step(&mut self.reader, now));
         effects
     }
@@ -203,15 +200,11 @@ impl<H: SharedData> ClusterLeader<H> {
             }
             (ReadPurpose::List(id, _), ReadEvent::Chunk(stream, chunk)) => {
                 let random = self.random(now);
-                let effects = self.reader.on_chunk(id, stream, chunk, &mut self.guard, now, random);
-                self.guard.begin_work();
-                effects
+                self.reader.on_chunk(id, stream, chunk, &mut self.guard, now, random)
             }
             (ReadPurpose::List(id, _), ReadEvent::Ended(Some(stream), response)) => {
                 let (end, random) = (stream_end(&response), self.random(now));
-                let effects = self.reader.on_stream_end(id, stream, end, &mut self.guard, now, random);
-                self.guard.begin_work();
-                effects
+                self.reader.on_stream_end(id, stream, end, &mut self.guard, now, random)
             }
             (_, ReadEvent::Ended(_, response)) => {
                 let result = self.reader.parse(purpose, &response, &mut self.guard);

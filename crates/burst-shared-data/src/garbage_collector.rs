@@ -36,6 +36,7 @@ impl<H: SharedData> GarbageCollector<H> {
             parsing,
             quarantine,
             adapter_resources,
+            wake_queues,
         } = keys.clone();
         let mut own = OwnedKeys {
             lease,
@@ -48,6 +49,7 @@ impl<H: SharedData> GarbageCollector<H> {
                 parsing,
                 quarantine,
                 adapter_resources,
+                wake_queues,
             ],
             slot_prefixes: Vec::new(),
         };

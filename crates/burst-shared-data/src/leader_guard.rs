@@ -85,4 +85,8 @@ impl<H: SharedData> ParseGuard for LeaderGuard<H> {
         }
         decision
     }
+
+    fn end(&mut self) {
+        self.begin_work();
+    }
 }

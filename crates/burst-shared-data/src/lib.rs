@@ -12,6 +12,7 @@
 //! - [`CachedRecord`]: such a record, as another VM reads it.
 //! - [`Slots`]: numbered keys that several writers share.
 //! - [`request_counts`]: the counted requests of all VMs, and of all proxies on a hub.
+//! - [`WakeQueues`]: the leader wakes the other VMs when it has published.
 //! - [`GarbageCollector`]: empties the keys of configurations that are gone.
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -38,6 +39,7 @@ pub mod request_counts;
 mod shared_data;
 mod slots;
 mod view;
+mod wake_queues;
 
 pub use cached_record::CachedRecord;
 pub use cluster_leader::{ClusterLeader, HostEffect, ReadEvent};
@@ -50,6 +52,7 @@ pub use quarantine::{Quarantine, QuarantineNotice};
 pub use shared_data::{Cas, CasConflict, SharedData, SharedValue};
 pub use slots::Slots;
 pub use view::View;
+pub use wake_queues::WakeQueues;
 
 #[cfg(test)]
 mod tests;

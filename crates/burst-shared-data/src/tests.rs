@@ -21,6 +21,7 @@ use std::time::Duration;
 mod counting;
 mod leading;
 mod quarantine;
+mod waking;
 
 fn at(seconds: u64) -> Time {
     Time::from_unix_millis(seconds * 1000)
