@@ -2,9 +2,9 @@
 
 use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
-use crate::metrics_apis::{Disposition, MetricsApis, PendingGuard};
-use crate::requests::{self, InFlightRequest, RequestCounter};
-use crate::view::View;
+use crate::metrics_apis::{Disposition, MetricsApis, PendingStream};
+use crate::requests::{self, RequestCounter};
+use crate::shared_data::{InFlightRequest, View};
 use crate::vm::{self, BulkPermit};
 use burst_model::config::UpstreamHeader;
 use burst_model::name::ObjectName;
@@ -33,13 +33,13 @@ pub(crate) struct StreamState {
     #[expect(dead_code, reason = "held until it is dropped")]
     in_flight: Option<InFlightRequest>,
     #[expect(dead_code, reason = "held until it is dropped")]
-    pending: Option<PendingGuard>,
+    pending: Option<PendingStream>,
     #[expect(dead_code, reason = "held until it is dropped")]
     bulk: Option<BulkPermit>,
 }
 
 impl StreamState {
-    fn own_reply(bulk: Option<BulkPermit>, pending: Option<PendingGuard>) -> Self {
+    fn own_reply(bulk: Option<BulkPermit>, pending: Option<PendingStream>) -> Self {
         Self {
             flags: StreamFlags {
                 is_own_reply: true,
@@ -65,7 +65,7 @@ impl Handler {
     pub(crate) fn new(view: &Rc<View>) -> Self {
         Self {
             view: view.clone(),
-            counter: RequestCounter::of(&view.config),
+            counter: requests::counter(&view.config),
             metrics_apis: MetricsApis::new(view).map(Rc::new),
         }
     }
@@ -78,9 +78,9 @@ impl Handler {
     }
 
     /// Takes what the leader published for the metrics APIs.
-    pub(crate) fn refresh(&self) {
+    pub(crate) fn refresh(&self, now: Time) {
         if let Some(apis) = &self.metrics_apis {
-            apis.refresh();
+            apis.refresh(now);
         }
     }
 

@@ -1,5 +1,5 @@
-//! The Envoy filter: the only code that speaks proxy-wasm. `burst-model` decides what to do. This crate passes events of the
-//! host to the model, and carries out the effects that the model returns.
+//! The Envoy filter: the only code that speaks proxy-wasm. `burst-model` decides what to do, and `burst-shared-data` what the
+//! VMs of a proxy tell each other. This crate passes events of the host to them, and carries out the effects they return.
 #![cfg_attr(
     not(test),
     deny(
@@ -19,16 +19,13 @@ mod dispatch;
 mod host;
 mod http;
 mod leader;
-mod leader_guard;
 mod local_reply;
 mod log;
 mod metrics_apis;
-mod quarantine;
 mod requests;
 mod root;
 mod shared_data;
 mod stats;
-mod view;
 mod vm;
 
 mod start {

@@ -2,12 +2,13 @@
 //! minute at most. The logger of the SDK, and so the `log` crate, would pass on any text that a request or an object holds.
 
 use crate::host;
+use burst_model::failure_state::StateChange;
 use burst_model::printable::printable;
 use burst_model::quota::Quota;
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::LogLevel;
 use std::cell::RefCell;
-use std::fmt::Arguments;
+use std::fmt::{Arguments, Display};
 
 /// Bytes of a line. The longest line of the filter itself lists all keys of the configuration.
 const MAX_LINE_BYTES: usize = 4 << 10;
@@ -29,6 +30,15 @@ pub(crate) fn warn(line: Arguments<'_>) {
 
 pub(crate) fn info(line: Arguments<'_>) {
     write(LogLevel::Info, line);
+}
+
+/// Logs that something begins to fail, or fails in another way, or works again.
+pub(crate) fn state_change<F: Display>(change: Option<&StateChange<'_, F>>, failing: &str, recovered: &str) {
+    match change {
+        Some(StateChange::Failed(failure)) => warn(format_args!("{failing}: {failure}")),
+        Some(StateChange::Recovered) => info(format_args!("{recovered}")),
+        None => {}
+    }
 }
 
 fn write(level: LogLevel, line: Arguments<'_>) {

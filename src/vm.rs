@@ -1,10 +1,9 @@
 //! What all root contexts of one VM share. Envoy gives each thread one VM for all configurations of the filter: the one
 //! that serves and those that are draining.
 
-use crate::shared_data::new_vm_id;
+use crate::shared_data::LazyId;
 use crate::stats::Stats;
 use burst_model::budget::{Budget, Permit};
-use burst_model::sync::election::VmId;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -25,7 +24,7 @@ thread_local! {
 #[derive(Default)]
 struct VmState {
     has_served: Cell<bool>,
-    id: Cell<Option<VmId>>,
+    id: Rc<LazyId>,
     stats: OnceCell<Rc<Stats>>,
     /// The root contexts that may lead, each with the hash of its settings, the newest last.
     candidates: RefCell<Vec<(u64, u32)>>,
@@ -82,12 +81,9 @@ pub(crate) fn has_served() -> bool {
     VM.with(|vm| vm.has_served.get())
 }
 
-/// A number that no other VM of this proxy has. `None` if other VMs take numbers at the same moment.
-pub(crate) fn id() -> Option<VmId> {
-    VM.with(|vm| {
-        vm.id.set(vm.id.get().or_else(new_vm_id));
-        vm.id.get()
-    })
+/// A number that no other VM of this proxy has.
+pub(crate) fn id() -> Rc<LazyId> {
+    VM.with(|vm| vm.id.clone())
 }
 
 /// The stats of this VM. The first call defines them.

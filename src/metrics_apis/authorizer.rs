@@ -1,94 +1,71 @@
-//! Sends SubjectAccessReviews, and keeps the requests that wait for them.
+//! Sends SubjectAccessReviews for the streams that wait for them.
 //!
-//! The root context sends the reviews, because several streams can wait for the same one, and a stream can end before the
-//! response arrives.
+//! The root context sends them, because several streams can wait for the same one, and a stream can end before the response
+//! arrives.
 
 use crate::callouts::{self, Callout, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::log;
-use crate::shared_data::new_vm_id;
+use crate::shared_data::EnvoySharedData;
 use crate::vm::{self, BulkPermit, MAX_WAITING};
 use burst_metrics_api::MetricsRequest;
-use burst_metrics_api::review::{self, ReviewCache, ReviewError, ReviewResult, ReviewVerdict};
+use burst_metrics_api::review::{self, ReviewDecision, ReviewError, ReviewVerdict, ReviewedRequest};
 use burst_model::budget::Permit;
-use burst_model::cluster_reader::HttpResponse;
 use burst_model::config::ApiConfig;
-use burst_model::failure_state::{FailureState, StateChange};
-use burst_model::serve::LocalReply;
+use burst_model::failure_state::FailureState;
 use burst_model::sync::election::VmId;
+use burst_shared_data::new_vm_id;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Requests that are answered in one callback. Envoy sends the replies of a callback when it ends, and each reply calls the
-/// filter again before the next one is sent. These calls nest, and the stack is full at about 300.
-pub(super) const BATCH: usize = 8;
+/// Where the permit of a bulk reply goes. The stream holds the other end.
+type BulkSlot = Rc<Cell<Option<BulkPermit>>>;
 
 /// The SubjectAccessReviews of a root context and its streams.
 #[derive(Default)]
 pub(super) struct Authorizer {
-    reviews: RefCell<ReviewCache<PendingRequest>>,
+    reviews: Rc<review::Authorizer<WaitPermit>>,
     /// The shared queue that wakes the root context.
     wake_queue: Cell<Option<u32>>,
     failure: RefCell<FailureState<ReviewError>>,
 }
 
-/// A request that waits for a review.
-pub(super) struct PendingRequest {
-    pub(super) stream: u32,
-    pub(super) request: MetricsRequest,
-    /// Where the permit of a bulk reply goes; the stream holds the other end.
-    pub(super) bulk: Rc<Cell<Option<BulkPermit>>>,
+/// Kept with a request that waits for a review.
+pub(super) struct WaitPermit {
+    pub(super) bulk: BulkSlot,
     #[expect(dead_code, reason = "held until it is dropped")]
     permit: Permit<MAX_WAITING>,
 }
 
-/// Held by a stream that waits for a review, until the end of the stream. Dropping it cancels a request that still waits.
-pub(crate) struct PendingGuard {
-    authorizer: Rc<Authorizer>,
-    stream: u32,
-    #[expect(dead_code, reason = "held until it is dropped")]
-    bulk: Rc<Cell<Option<BulkPermit>>>,
-}
+/// Held by a stream that waits for a review, until the end of the stream.
+#[expect(dead_code, reason = "held until they are dropped")]
+pub(crate) struct PendingStream(review::PendingGuard<WaitPermit>, BulkSlot);
 
-impl Drop for PendingGuard {
-    fn drop(&mut self) {
-        let mut reviews = self.authorizer.reviews.borrow_mut();
-        reviews.cancel(|pending| pending.stream == self.stream);
+impl PendingStream {
+    pub(super) fn new(guard: review::PendingGuard<WaitPermit>, bulk: BulkSlot) -> Self {
+        Self(guard, bulk)
     }
 }
 
 impl Authorizer {
-    /// The verdict of a review, if it is known.
-    pub(super) fn verdict(&self, review: &str) -> Option<ReviewVerdict> {
-        self.reviews.borrow().verdict(review, host::now()).cloned()
-    }
-
-    /// Lets the current request, of this stream, wait for a review. Refuses it if too many requests wait already.
-    pub(super) fn enqueue(
-        self: &Rc<Self>,
-        review: String,
-        stream: u32,
+    /// Decides about the current request, of this stream, or lets it wait. Its bulk reply has the permit in `bulk`.
+    pub(super) fn authorize(
+        &self,
         request: MetricsRequest,
-    ) -> Result<PendingGuard, LocalReply> {
-        let has_capacity = self.reviews.borrow().has_capacity(&review);
-        let Some(permit) = has_capacity.then(vm::permit_to_wait).flatten() else {
-            vm::stats().count_rejected_review();
-            return Err(review::too_many_pending());
+        stream: u32,
+        bulk: &BulkSlot,
+    ) -> ReviewDecision<WaitPermit> {
+        let permit = || {
+            let bulk = bulk.clone();
+            vm::permit_to_wait().map(|permit| WaitPermit { bulk, permit })
         };
-        let bulk = Rc::default();
-        let pending = PendingRequest {
-            stream,
-            request,
-            bulk: Rc::clone(&bulk),
-            permit,
-        };
-        self.reviews.borrow_mut().enqueue(review, pending);
-        self.wake();
-        Ok(PendingGuard {
-            authorizer: self.clone(),
-            stream,
-            bulk,
-        })
+        let decision = self.reviews.authorize(request, stream, permit, host::now());
+        match &decision {
+            ReviewDecision::Pending(_) => self.wake(),
+            ReviewDecision::TooManyPending => vm::stats().count_rejected_review(),
+            ReviewDecision::Allowed(_) | ReviewDecision::Denied(_) => {}
+        }
+        decision
     }
 
     /// Wakes the root context. If there is no queue for it, the next tick comes within a second.
@@ -102,14 +79,14 @@ impl Authorizer {
 
     /// Wakes the root context if requests that have their result still wait.
     pub(super) fn wake_if_completed(&self) {
-        if self.reviews.borrow().has_completed() {
+        if self.reviews.has_completed() {
             self.wake();
         }
     }
 
     /// Queues the reviews that are not sent yet.
     pub(super) fn send(&self, api: &ApiConfig) {
-        while let Some(review) = self.reviews.borrow_mut().next_unsent() {
+        while let Some(review) = self.reviews.next_unsent() {
             callouts::queue(Callout {
                 purpose: Purpose::Review(review.clone()),
                 cluster: api.cluster.clone(),
@@ -125,47 +102,28 @@ impl Authorizer {
 
     /// Takes the answer to a review, or why it could not be sent.
     pub(super) fn complete(&self, review: &Rc<str>, answer: Result<CalloutAnswer, String>) {
-        let result = match answer {
-            Ok(answer) => review::read_verdict(answer.status(), &answer.body(usize::MAX)),
-            Err(reason) => Err(ReviewError::NotSent(reason)),
-        };
-        self.report(&result);
-        self.reviews
-            .borrow_mut()
-            .complete(review, &Rc::new(result), host::now());
-    }
-
-    /// A request that has its result, and the result.
-    pub(super) fn next_completed(&self) -> Option<(PendingRequest, Rc<ReviewResult>)> {
-        self.reviews.borrow_mut().next_completed()
-    }
-
-    /// Counts a result. Logs a line if the state has changed.
-    fn report(&self, result: &ReviewResult) {
+        let result = self.reviews.complete(review, answer, host::now());
         let stats = vm::stats();
-        match result {
+        match &*result {
             Ok(ReviewVerdict::Allowed) => stats.reviews_allowed.count(),
             Ok(ReviewVerdict::Denied(_)) => stats.reviews_denied.count(),
             Err(_) => stats.reviews_failed.count(),
         }
-        let outcome = result.as_ref().map(drop).map_err(Clone::clone);
-        match self.failure.borrow_mut().update(outcome) {
-            Some(StateChange::Failed(failure)) => {
-                log::warn(format_args!(
-                    "requests of the metrics APIs are refused, because they cannot be authorized: {failure}"
-                ));
-            }
-            Some(StateChange::Recovered) => {
-                log::info(format_args!(
-                    "the API server authorizes requests of the metrics APIs again"
-                ));
-            }
-            None => {}
-        }
+        let outcome = result.as_ref().as_ref().map(drop).map_err(Clone::clone);
+        log::state_change(
+            self.failure.borrow_mut().update(outcome).as_ref(),
+            "requests of the metrics APIs are refused, because they cannot be authorized",
+            "the API server authorizes requests of the metrics APIs again",
+        );
+    }
+
+    /// Takes out a request whose review is complete.
+    pub(super) fn next_completed(&self) -> Option<ReviewedRequest<WaitPermit>> {
+        self.reviews.next_completed()
     }
 }
 
 fn register_wake_queue() -> Option<u32> {
-    let VmId(id) = new_vm_id()?;
+    let VmId(id) = new_vm_id::<EnvoySharedData>()?;
     host::wake_queue(&format!("burst-metrics/reviews/{id}"))
 }

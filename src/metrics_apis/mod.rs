@@ -7,26 +7,32 @@ mod adapter_discovery;
 mod authorizer;
 
 pub(crate) use adapter_discovery::AdapterDiscovery;
-pub(crate) use authorizer::PendingGuard;
+pub(crate) use authorizer::PendingStream;
 
 use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
 use crate::log;
-use crate::view::View;
+use crate::shared_data::View;
 use crate::vm::{self, BulkPermit};
-use adapter_discovery::KnownAdapters;
 use authorizer::Authorizer;
+use burst_metrics_api::adapters::AdapterResources;
 use burst_metrics_api::connection::{self, DownstreamConnection};
-use burst_metrics_api::review::{self, AccessReview, ReviewResult, ReviewVerdict};
+use burst_metrics_api::review::{self, ReviewDecision};
 use burst_metrics_api::{self as metrics, MetricSources, MetricsRequest, RoutedRequest};
 use burst_model::config::{Authorization, MetricsApisConfig};
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::serve::LocalReply;
+use burst_model::time::Time;
+use burst_shared_data::CachedRecord;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// The header-only module receives no requests. This constant lets the compiler leave out the code that answers them.
 const COMPILED_OUT: bool = cfg!(feature = "header-only");
+
+/// Requests that are answered in one callback. Envoy sends the replies of a callback when it ends, and each reply calls the
+/// filter again before the next one is sent. These calls nest, and the stack is full at about 300.
+const BATCH: usize = 8;
 
 /// What happened to a request of the filter chain.
 pub(crate) enum Disposition {
@@ -35,15 +41,15 @@ pub(crate) enum Disposition {
     /// Another adapter answers it: Envoy's route leads there.
     Delegated,
     /// It waits for a SubjectAccessReview.
-    Pending(PendingGuard),
+    Pending(PendingStream),
 }
 
 /// The metrics APIs of a root context.
 pub(crate) struct MetricsApis {
     view: Rc<View>,
     /// What other adapters serve, as of the last tick.
-    adapters: RefCell<KnownAdapters>,
-    authorizer: Rc<Authorizer>,
+    adapters: RefCell<CachedRecord<AdapterResources>>,
+    authorizer: Authorizer,
     has_logged_insecure: Cell<bool>,
 }
 
@@ -54,15 +60,18 @@ impl MetricsApis {
         Some(Self {
             view: view.clone(),
             adapters: RefCell::default(),
-            authorizer: Rc::default(),
+            authorizer: Authorizer::default(),
             has_logged_insecure: Cell::new(false),
         })
     }
 
     /// Takes what the leader published of other adapters.
-    pub(crate) fn refresh(&self) {
-        let (key, quarantine) = (&self.view.keys.adapter_resources, &self.view.quarantine);
-        self.adapters.borrow_mut().refresh(key, quarantine);
+    pub(crate) fn refresh(&self, now: Time) {
+        if !COMPILED_OUT {
+            let (key, quarantine) = (&self.view.keys.adapter_resources, &self.view.quarantine);
+            let mut adapters = self.adapters.borrow_mut();
+            adapters.refresh(key, ItemKind::AdapterResources, quarantine, now);
+        }
     }
 
     /// Sends the reviews that are not sent yet, and answers a batch of the requests that have their result.
@@ -90,31 +99,25 @@ impl MetricsApis {
 
     /// Answers a batch of the requests that have their result. The others are answered in a callback of their own.
     fn answer_batch(&self) {
-        for _ in 0..authorizer::BATCH {
-            let Some((pending, result)) = self.authorizer.next_completed() else {
+        for _ in 0..BATCH {
+            let Some(reviewed) = self.authorizer.next_completed() else {
                 return;
             };
-            if !host::set_effective_context(pending.stream) {
+            if !host::set_effective_context(reviewed.stream) {
                 continue;
             }
-            match self.answer_reviewed(&pending.request, &result) {
-                Disposition::Answered(bulk) => pending.bulk.set(bulk),
+            let disposition = match (reviewed.outcome, self.view.config.metrics_apis.as_deref()) {
+                (Ok(request), Some(apis)) => self.serve(&request, apis),
+                (Err(refused), _) => reply(&refused),
+                (Ok(_), None) => continue,
+            };
+            match disposition {
+                Disposition::Answered(bulk) => reviewed.permit.bulk.set(bulk),
                 Disposition::Delegated => host::resume(),
                 Disposition::Pending(_) => {}
             }
         }
         self.authorizer.wake_if_completed();
-    }
-
-    fn answer_reviewed(&self, request: &MetricsRequest, result: &ReviewResult) -> Disposition {
-        let Some(apis) = self.view.config.metrics_apis.as_deref() else {
-            return Disposition::Answered(None);
-        };
-        match result {
-            Ok(ReviewVerdict::Allowed) => self.serve(request, apis),
-            Ok(ReviewVerdict::Denied(reason)) => reply(&AccessReview::of(request).forbidden(reason)),
-            Err(error) => reply(&review::review_failed(error)),
-        }
     }
 
     /// Handles the current request, of this stream. Returns `None` if it is not on the filter chain of the metrics APIs.
@@ -159,18 +162,12 @@ impl MetricsApis {
     }
 
     fn review(&self, request: MetricsRequest, apis: &MetricsApisConfig, stream: u32) -> Disposition {
-        let review = AccessReview::of(&request);
-        if review.is_exempt() {
-            return self.serve(&request, apis);
-        }
-        let json = review.to_json();
-        match self.authorizer.verdict(&json) {
-            Some(ReviewVerdict::Allowed) => self.serve(&request, apis),
-            Some(ReviewVerdict::Denied(reason)) => reply(&review.forbidden(&reason)),
-            None => match self.authorizer.enqueue(json, stream, request) {
-                Ok(guard) => Disposition::Pending(guard),
-                Err(refused) => reply(&refused),
-            },
+        let bulk = Rc::default();
+        match self.authorizer.authorize(request, stream, &bulk) {
+            ReviewDecision::Allowed(request) => self.serve(&request, apis),
+            ReviewDecision::Denied(refused) => reply(&refused),
+            ReviewDecision::TooManyPending => reply(&review::too_many_pending()),
+            ReviewDecision::Pending(guard) => Disposition::Pending(PendingStream::new(guard, bulk)),
         }
     }
 
@@ -182,18 +179,21 @@ impl MetricsApis {
             ItemKind::MetricsQuery,
             &[&policies[..], &request.fingerprint()].concat(),
         );
-        let answered = self.view.quarantine.answer(item, || self.route(request, apis));
+        let answered = self
+            .view
+            .quarantine
+            .answer(item, host::now(), || self.route(request, apis));
         answered.unwrap_or_else(|| reply(&metrics::quarantined()))
     }
 
     fn route(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
-        let rates = self.view.rates.borrow();
+        let (rates, adapters) = (self.view.rates.borrow(), self.adapters.borrow());
         let sources = MetricSources {
             config: &self.view.config,
             apis,
             cache: &self.view.cache.borrow(),
             rates: rates.rates(),
-            adapter_resources: &self.adapters.borrow().resources,
+            adapter_resources: adapters.get(),
             policies: &self.view.policies.borrow(),
             now: host::now(),
         };

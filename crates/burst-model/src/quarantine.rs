@@ -54,7 +54,7 @@ pub enum ItemKind {
     /// proxy.
     Object,
     /// Any other work of the leader.
-    Leading,
+    LeaderWork,
 }
 
 impl ItemKind {
@@ -66,7 +66,7 @@ impl ItemKind {
         Self::MetricsQuery,
         Self::Checkpoint,
         Self::Object,
-        Self::Leading,
+        Self::LeaderWork,
     ];
 }
 
@@ -117,7 +117,7 @@ pub enum QuarantineVerdict {
     /// Another VM may have crashed on the item, or on similar bytes. Do not read it now.
     Suspected,
     /// Another VM began to read the item at least [`SUSPICION_PERIOD`] ago and has not finished. Exclude it.
-    Guilty,
+    Excluded,
 }
 
 /// The marks of all VMs, oldest first. They are stored in one key of shared data.
@@ -212,7 +212,7 @@ impl Marks {
             return if age < SUSPICION_PERIOD {
                 QuarantineVerdict::Suspected
             } else {
-                QuarantineVerdict::Guilty
+                QuarantineVerdict::Excluded
             };
         }
         // There are many objects and many queries. A crash on one of them does not make the others suspect.
@@ -228,7 +228,7 @@ impl Marks {
     /// reason that no mark identifies, this limits the crashes to one VM a minute.
     #[must_use]
     pub fn leader_pause(&self, now: Time) -> Duration {
-        let is_leaders = |kind| matches!(kind, ItemKind::Object | ItemKind::Checkpoint | ItemKind::Leading);
+        let is_leaders = |kind| matches!(kind, ItemKind::Object | ItemKind::Checkpoint | ItemKind::LeaderWork);
         let lost = |mark: &&Mark| mark.is_in_force(now) && is_leaders(mark.item.kind);
         pause(self.0.iter().filter(lost).count())
     }
@@ -244,7 +244,7 @@ impl Marks {
 
     /// Adds a mark on behalf of a leader that was lost, unless that VM has written one itself, which is more specific.
     /// Returns whether the mark was added.
-    pub fn succeed(&mut self, mark: Mark) -> bool {
+    pub fn add_for_lost_leader(&mut self, mark: Mark) -> bool {
         let is_new = self.0.iter().all(|known| known.vm != mark.vm);
         if is_new {
             self.begin(mark);

@@ -273,7 +273,7 @@ fn leaders_that_die_for_an_unknown_reason_cost_one_vm_a_minute() {
             return false;
         }
         let dies = leads && value.is_empty();
-        leads = is_of(value, ItemKind::Leading);
+        leads = is_of(value, ItemKind::LeaderWork);
         counted.fetch_add(dies.into(), Ordering::Relaxed);
         dies
     });

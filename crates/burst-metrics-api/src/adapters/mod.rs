@@ -1,11 +1,14 @@
 //! What the other adapters behind this one serve, so that discovery can list their metrics beside ours.
 //!
-//! The shell requests [`resource_list_path`] from each adapter of [`adapters`], reads the response with
-//! [`read_resource_list`] and keeps it in [`AdapterResources`].
+//! [`AdapterDiscovery`] decides when to request [`resource_list_path`] from each adapter of [`adapters`], and keeps the answers
+//! in [`AdapterResources`]. The shell sends the requests and publishes the record.
 
+mod adapter_discovery;
 mod resource_list;
 
-pub use resource_list::{AdapterDiscoveryError, AdapterResource, read_resource_list, resource_list_path};
+pub use adapter_discovery::{AdapterAnswer, AdapterDiscovery, AdapterRequest, DISCOVERY_USER};
+pub(crate) use resource_list::read_resource_list;
+pub use resource_list::{AdapterDiscoveryError, AdapterResource, resource_list_path};
 
 use crate::api_version::ApiVersion;
 use burst_model::config::{AdapterConfig, MetricsApisConfig};

@@ -79,7 +79,10 @@ pub fn resource_list_path(api: ApiVersion) -> String {
 ///
 /// # Errors
 /// The response is not a complete list of a reasonable size.
-pub fn read_resource_list(status: Option<u16>, body: &[u8]) -> Result<Vec<AdapterResource>, AdapterDiscoveryError> {
+pub(crate) fn read_resource_list(
+    status: Option<u16>,
+    body: &[u8],
+) -> Result<Vec<AdapterResource>, AdapterDiscoveryError> {
     match status {
         None => return Err(AdapterDiscoveryError::NoAnswer),
         Some(404) => return Ok(Vec::new()),

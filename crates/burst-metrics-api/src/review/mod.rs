@@ -1,15 +1,17 @@
 //! Asks the API server once more whether a user may send a request, with a SubjectAccessReview.
 //!
-//! [`AccessReview`] is the review of one request, [`read_verdict`] reads the API server's response, and [`ReviewCache`]
-//! keeps verdicts for a while and lets requests with the same review wait for one response. The shell sends the reviews.
+//! [`AccessReview`] is the review of one request. [`Authorizer`] keeps verdicts for a while, and lets requests with the same
+//! review wait for one response. The shell sends the reviews.
 //! <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/>
 
 mod attributes;
+mod authorizer;
 mod review_cache;
 mod verdict;
 
-pub use review_cache::{ReviewCache, ReviewResult};
-pub use verdict::{ReviewError, ReviewVerdict, read_verdict};
+pub use authorizer::{Authorizer, PendingGuard, ReviewDecision, ReviewedRequest};
+pub use review_cache::ReviewResult;
+pub use verdict::{ReviewError, ReviewVerdict};
 
 use crate::request::MetricsRequest;
 use crate::status::StatusError;

@@ -23,7 +23,7 @@ pub type ReviewResult = Result<ReviewVerdict, ReviewError>;
 
 /// The reviews of one thread, each identified by its JSON. `R` is a request that waits.
 #[derive(Debug)]
-pub struct ReviewCache<R> {
+pub(super) struct ReviewCache<R> {
     verdicts: BTreeMap<Rc<str>, (Time, ReviewVerdict)>,
     /// The keys of `verdicts`, oldest first.
     by_age: VecDeque<Rc<str>>,
@@ -50,20 +50,18 @@ impl<R> Default for ReviewCache<R> {
 
 impl<R> ReviewCache<R> {
     /// The verdict of a review, if one is kept and not expired.
-    #[must_use]
-    pub fn verdict(&self, review: &str, now: Time) -> Option<&ReviewVerdict> {
+    pub(super) fn verdict(&self, review: &str, now: Time) -> Option<&ReviewVerdict> {
         let (received, verdict) = self.verdicts.get(review)?;
         is_fresh(*received, now).then_some(verdict)
     }
 
     /// Returns whether a request may wait for a review: the review is pending already, or not too many others are.
-    #[must_use]
-    pub fn has_capacity(&self, review: &str) -> bool {
+    pub(super) fn has_capacity(&self, review: &str) -> bool {
         self.pending.len() < MAX_PENDING || self.pending.contains_key(review)
     }
 
     /// Lets a request wait for a review.
-    pub fn enqueue(&mut self, review: String, request: R) {
+    pub(super) fn enqueue(&mut self, review: String, request: R) {
         if let Some(requests) = self.pending.get_mut(review.as_str()) {
             return requests.push(request);
         }
@@ -73,12 +71,12 @@ impl<R> ReviewCache<R> {
     }
 
     /// Takes out a review to send. Each is returned once.
-    pub fn next_unsent(&mut self) -> Option<Rc<str>> {
+    pub(super) fn next_unsent(&mut self) -> Option<Rc<str>> {
         self.unsent.pop_front()
     }
 
     /// Stores the result of a review. [`Self::next_completed`] returns the requests that waited for it.
-    pub fn complete(&mut self, review: &Rc<str>, result: &Rc<ReviewResult>, now: Time) {
+    pub(super) fn complete(&mut self, review: &Rc<str>, result: &Rc<ReviewResult>, now: Time) {
         if let Ok(verdict) = &**result
             && review.len() <= MAX_REVIEW_LENGTH
         {
@@ -89,18 +87,17 @@ impl<R> ReviewCache<R> {
     }
 
     /// Takes out a request that has its result. Each is returned once.
-    pub fn next_completed(&mut self) -> Option<(R, Rc<ReviewResult>)> {
+    pub(super) fn next_completed(&mut self) -> Option<(R, Rc<ReviewResult>)> {
         (!self.completed.is_empty()).then(|| self.completed.remove(0))
     }
 
     /// Returns whether [`Self::next_completed`] has a request to return.
-    #[must_use]
-    pub fn has_completed(&self) -> bool {
+    pub(super) fn has_completed(&self) -> bool {
         !self.completed.is_empty()
     }
 
     /// Removes requests that no longer wait. A review that was sent stays pending until its response.
-    pub fn cancel(&mut self, is_cancelled: impl Fn(&R) -> bool) {
+    pub(super) fn cancel(&mut self, is_cancelled: impl Fn(&R) -> bool) {
         self.completed.retain(|(request, _)| !is_cancelled(request));
         let unsent = &mut self.unsent;
         self.pending.retain(|review, requests| {

@@ -55,7 +55,7 @@ struct ReviewStatus {
 ///
 /// # Errors
 /// The response is not a verdict.
-pub fn read_verdict(status: Option<u16>, body: &[u8]) -> Result<ReviewVerdict, ReviewError> {
+pub(super) fn read_verdict(status: Option<u16>, body: &[u8]) -> Result<ReviewVerdict, ReviewError> {
     match status {
         None => return Err(ReviewError::NoAnswer),
         Some(200..=299) => {}

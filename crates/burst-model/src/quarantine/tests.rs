@@ -39,8 +39,8 @@ fn an_item_that_another_vm_does_not_finish_is_suspected_then_guilty_then_clear()
     for (seconds, verdict) in [
         (0, QuarantineVerdict::Suspected),
         (59, QuarantineVerdict::Suspected),
-        (60, QuarantineVerdict::Guilty),
-        (3599, QuarantineVerdict::Guilty),
+        (60, QuarantineVerdict::Excluded),
+        (3599, QuarantineVerdict::Excluded),
         (3600, QuarantineVerdict::Clear),
     ] {
         assert_eq!(
@@ -138,7 +138,7 @@ fn a_crash_delays_no_other_object_but_the_next_leader() {
 fn marks_are_decoded_as_encoded_and_other_bytes_are_ignored() {
     let marks = marks(&[
         mark(1, SNAPSHOT, T0),
-        mark(u32::MAX, item(ItemKind::Leading, u64::MAX), at(1)),
+        mark(u32::MAX, item(ItemKind::LeaderWork, u64::MAX), at(1)),
     ]);
     let mut bytes = marks.to_bytes();
     assert_eq!(

@@ -1,40 +1,49 @@
-//! What a root context, its streams and its leader task share: the configuration, and what is served.
+//! What one configuration serves in one VM: the records of the leader, as this VM last read them.
 //!
 //! Bytes from shared data must not end a VM again after its reload, neither in `configure` nor in a tick. So everything
-//! here is read under a mark of [`crate::quarantine`].
+//! here is read under a mark of [`Quarantine`].
 
-use crate::log;
-use crate::quarantine::{Quarantine, trap_on};
-use crate::shared_data::SharedValue;
+use crate::ids::LazyId;
+use crate::quarantine::Quarantine;
+use crate::shared_data::SharedData;
 use burst_model::config::Config;
 use burst_model::policies::EffectivePolicies;
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::records::{Confirmed, RequestCountKeys, SharedKeys};
 use burst_model::request_rates::LatestRates;
 use burst_model::serve::ServingCache;
+use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-pub(crate) struct View {
-    pub(crate) config: Rc<Config>,
-    pub(crate) keys: SharedKeys,
-    pub(crate) cache: RefCell<ServingCache>,
+/// A configuration, and what is served by it.
+#[derive(Debug)]
+pub struct View<H> {
+    /// The configuration.
+    pub config: Rc<Config>,
+    /// Its keys in shared data.
+    pub keys: SharedKeys,
+    /// The snapshot.
+    pub cache: RefCell<ServingCache>,
     /// The request counts of all proxies, as of the last tick.
-    pub(crate) rates: RefCell<LatestRates>,
+    pub rates: RefCell<LatestRates>,
     /// The policies that are objects of the cluster.
-    pub(crate) policies: RefCell<EffectivePolicies>,
+    pub policies: RefCell<EffectivePolicies>,
     /// The hash of their bytes.
-    pub(crate) policies_hash: Cell<u64>,
-    pub(crate) quarantine: Quarantine,
+    pub policies_hash: Cell<u64>,
+    /// The marks of all VMs.
+    pub quarantine: Quarantine<H>,
     /// When the served snapshot was confirmed. An older confirmation stays while a newer snapshot is in quarantine.
     confirmed: RefCell<Option<Confirmed>>,
     /// The key of the request counts, if the metrics APIs serve them.
     rates_key: Option<String>,
 }
 
-impl View {
-    pub(crate) fn new(config: Config) -> Self {
+impl<H: SharedData> View<H> {
+    /// The view of that VM, which serves nothing yet.
+    #[must_use]
+    pub fn new(config: Config, vm: Rc<LazyId<H>>) -> Self {
         let keys = SharedKeys::new(config.settings_hash(), config.lists_hash());
         let serves_rates = config.requests.is_some() && config.metrics_apis.is_some();
         Self {
@@ -42,7 +51,7 @@ impl View {
             rates: RefCell::default(),
             policies: RefCell::default(),
             policies_hash: Cell::default(),
-            quarantine: Quarantine::new(&keys),
+            quarantine: Quarantine::new(&keys, vm),
             confirmed: RefCell::default(),
             rates_key: serves_rates.then(|| RequestCountKeys::new(config.counting_hash()).sum),
             config: Rc::new(config),
@@ -51,23 +60,31 @@ impl View {
     }
 
     /// Takes what the leader published since the last call, and computes the age of what is served. `published` returns a
-    /// snapshot that this VM has published itself, so that it need not be read from shared data.
-    pub(crate) fn refresh(&self, published: impl FnOnce() -> Option<Vec<u8>>, now: Time) {
-        let confirmed: Option<Confirmed> = SharedValue::read(&self.keys.confirmed).record();
-        self.take_snapshot(confirmed.as_ref(), published);
+    /// snapshot that this VM has published itself, so that it need not be read from shared data. Returns what is wrong with a
+    /// newer snapshot that cannot be read.
+    pub fn refresh(&self, published: impl FnOnce() -> Option<Vec<u8>>, now: Time) -> Option<InvalidSnapshot> {
+        let confirmed: Option<Confirmed> = H::read(&self.keys.confirmed).record();
+        let invalid = self.take_snapshot(confirmed.as_ref(), published, now);
         self.cache
             .borrow_mut()
             .refresh(&self.config, self.confirmed.borrow().as_ref(), now);
-        self.take_policies(confirmed.as_ref());
+        self.take_policies(confirmed.as_ref(), now);
         if let (Some(key), Some(requests)) = (&self.rates_key, &self.config.requests) {
-            let sum = SharedValue::read(key).bytes;
+            let sum = H::read(key).bytes;
             let mut rates = self.rates.borrow_mut();
             rates.refresh(sum, requests.window, requests.total_max_age(), now);
         }
+        invalid
     }
 
     /// Takes a newer snapshot. If it is in quarantine, the one that is served stays, and ages.
-    fn take_snapshot(&self, confirmed: Option<&Confirmed>, published: impl FnOnce() -> Option<Vec<u8>>) {
+    fn take_snapshot(
+        &self,
+        confirmed: Option<&Confirmed>,
+        published: impl FnOnce() -> Option<Vec<u8>>,
+        now: Time,
+    ) -> Option<InvalidSnapshot> {
+        let mut invalid = None;
         let mut cache = self.cache.borrow_mut();
         if let Some(newer) = confirmed.filter(|confirmed| cache.is_behind(confirmed)) {
             let own = published();
@@ -75,39 +92,36 @@ impl View {
                 kind: ItemKind::Snapshot,
                 hash: newer.generation,
             };
-            let taken = self.quarantine.take(item, || {
+            let taken = self.quarantine.take(item, now, || {
                 cache.drop_snapshot();
-                let bytes = own.unwrap_or_else(|| SharedValue::read(&self.keys.snapshot).bytes);
-                trap_on(ItemKind::Snapshot, &bytes);
+                let bytes = own.unwrap_or_else(|| H::read(&self.keys.snapshot).bytes);
+                H::before_parse(ItemKind::Snapshot, &bytes);
                 cache.take(bytes)
             });
-            match taken {
-                None => return,
-                Some(Ok(())) => {}
-                Some(Err(invalid)) => log::warn(format_args!("{invalid}")),
-            }
+            invalid = taken?.err();
         }
         self.confirmed.replace(confirmed.cloned());
+        invalid
     }
 
     /// Takes policies that have changed. If they are in quarantine, the old ones stay in force.
-    fn take_policies(&self, confirmed: Option<&Confirmed>) {
+    fn take_policies(&self, confirmed: Option<&Confirmed>, now: Time) {
         let Some(root) = self.config.root_namespace() else {
             return;
         };
         let mut is_marked = false;
         self.policies.borrow_mut().refresh(root, confirmed, || {
-            let bytes = SharedValue::read(&self.keys.policies).bytes;
+            let bytes = H::read(&self.keys.policies).bytes;
             let item = Item::of_bytes(ItemKind::Policies, &bytes);
             if self.policies_hash.get() == item.hash {
                 return bytes;
             }
-            is_marked = self.quarantine.begin(item);
+            is_marked = self.quarantine.begin(item, now);
             if !is_marked {
                 return Vec::new();
             }
             self.policies_hash.set(item.hash);
-            trap_on(ItemKind::Policies, &bytes);
+            H::before_parse(ItemKind::Policies, &bytes);
             bytes
         });
         if is_marked {

@@ -1,25 +1,30 @@
 //! Empties the keys of configurations that are gone. A key cannot be deleted, and no callback says that the last VM of a
-//! configuration is gone. So each leader registers its keys, and empties those of a lease that nobody renews.
+//! configuration is gone. So each leader registers its keys, and empties those of a lease that is no longer renewed.
 
-use super::{CasConflict, SharedValue, Slots, compare_and_set};
+use crate::shared_data::{CasConflict, SharedData, SharedValue};
+use crate::slots::slot_key;
 use burst_model::config::Config;
 use burst_model::garbage_collection::{AbandonmentDetector, OWNED_KEYS_KEY, OwnedKeys, OwnedKeysRegistry};
 use burst_model::records::{Record, RequestCountKeys, SharedKeys};
 use burst_model::time::Time;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_secs(60);
 
 /// The leader's part in garbage collection.
 #[derive(Debug)]
-pub(crate) struct GarbageCollector {
+pub struct GarbageCollector<H> {
     own: OwnedKeys,
     detector: AbandonmentDetector,
     last_run: Option<Time>,
+    host: PhantomData<H>,
 }
 
-impl GarbageCollector {
-    pub(crate) fn new(keys: &SharedKeys, config: &Config) -> Self {
+impl<H: SharedData> GarbageCollector<H> {
+    /// The garbage collector of a leader with these keys.
+    #[must_use]
+    pub fn new(keys: &SharedKeys, config: &Config) -> Self {
         // Taken apart field by field, so that a new key cannot be forgotten here.
         let SharedKeys {
             lease,
@@ -61,11 +66,12 @@ impl GarbageCollector {
             own,
             detector: AbandonmentDetector::default(),
             last_run: None,
+            host: PhantomData,
         }
     }
 
     /// Called once a tick. Collects one configuration at a time, because its values are large and have to be read first.
-    pub(crate) fn tick(&mut self, now: Time) {
+    pub fn tick(&mut self, now: Time) {
         let is_due = |last: Time| now >= last.after(PERIOD) || now < last;
         if self.last_run.is_none_or(is_due) && self.run().is_ok() {
             self.last_run = Some(now);
@@ -73,12 +79,12 @@ impl GarbageCollector {
     }
 
     fn run(&mut self) -> Result<(), CasConflict> {
-        let found = SharedValue::read(OWNED_KEYS_KEY);
+        let found = H::read(OWNED_KEYS_KEY);
         let mut registry: OwnedKeysRegistry = found.record().unwrap_or_default();
         let is_new = registry.add(&self.own);
         let has_collected = self.collect_one(&mut registry);
         match is_new || has_collected {
-            true => compare_and_set(OWNED_KEYS_KEY, &registry.to_bytes(), found.cas),
+            true => H::compare_and_set(OWNED_KEYS_KEY, &registry.to_bytes(), found.cas),
             false => Ok(()),
         }
     }
@@ -86,7 +92,7 @@ impl GarbageCollector {
     fn collect_one(&mut self, registry: &mut OwnedKeysRegistry) -> bool {
         let mut abandoned = None;
         for other in registry.others(&self.own) {
-            let lease = SharedValue::read(&other.lease);
+            let lease = H::read(&other.lease);
             if self.detector.is_abandoned(&other.lease, &lease.bytes) {
                 abandoned = Some((other.lease.clone(), lease));
             }
@@ -94,7 +100,7 @@ impl GarbageCollector {
         let Some((name, lease)) = abandoned else { return false };
         self.detector.forget(&name);
         if let Some(gone) = registry.remove(&name) {
-            empty(&gone, &lease);
+            empty::<H>(&gone, &lease);
         }
         true
     }
@@ -102,22 +108,22 @@ impl GarbageCollector {
 
 /// Empties the keys of a configuration unless a leader has taken them again. A leader takes the lease first and rewrites
 /// the other keys after that, so no key is emptied that was written after the lease was read.
-fn empty(gone: &OwnedKeys, lease: &SharedValue) {
-    let plain = gone.keys.iter().map(|key| (SharedValue::read(key), key.clone()));
+fn empty<H: SharedData>(gone: &OwnedKeys, lease: &SharedValue) {
+    let plain = gone.keys.iter().map(|key| (H::read(key), key.clone()));
     let slots = gone.slot_prefixes.iter().flat_map(|prefix| {
         (0_usize..)
-            .map(move |slot| Slots::key(prefix, slot))
-            .map(|key| (SharedValue::read(&key), key))
+            .map(move |slot| slot_key(prefix, slot))
+            .map(|key| (H::read(&key), key))
             .take_while(|(found, _)| found.exists())
     });
     let found: Vec<_> = plain
         .chain(slots)
         .map(|(found, key)| (found.cas, found.exists(), key))
         .collect();
-    if compare_and_set(&gone.lease, &[], lease.cas).is_err() {
+    if H::compare_and_set(&gone.lease, &[], lease.cas).is_err() {
         return;
     }
     for (cas, _, key) in found.into_iter().filter(|(_, exists, _)| *exists) {
-        let _ = compare_and_set(&key, &[], cas);
+        let _ = H::compare_and_set(&key, &[], cas);
     }
 }

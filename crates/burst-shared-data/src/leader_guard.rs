@@ -1,30 +1,36 @@
 //! The mark of the leader in shared data: what it parses at the moment. It has a key of its own that no other VM writes
 //! while this one leads, because a write takes a microsecond and there is one for each object.
 
-use crate::shared_data::overwrite;
-use crate::vm;
+use crate::ids::LazyId;
+use crate::shared_data::SharedData;
 use burst_model::kube::{ParseDecision, ParseGuard};
 use burst_model::quarantine::{Item, ItemKind, Mark, Marks, QuarantineVerdict};
 use burst_model::records::SharedKeys;
 use burst_model::time::Time;
+use std::rc::Rc;
 
+/// The mark of the leader.
 #[derive(Debug)]
-pub(crate) struct LeaderGuard {
+pub struct LeaderGuard<H> {
     key: String,
+    vm: Rc<LazyId<H>>,
     /// The hashes of the objects that it does not parse.
     quarantined: Vec<(u64, QuarantineVerdict)>,
 }
 
-impl LeaderGuard {
-    pub(crate) fn new(keys: &SharedKeys) -> Self {
+impl<H: SharedData> LeaderGuard<H> {
+    /// The mark of that VM.
+    #[must_use]
+    pub fn new(keys: &SharedKeys, vm: Rc<LazyId<H>>) -> Self {
         Self {
             key: keys.parsing.clone(),
+            vm,
             quarantined: Vec::new(),
         }
     }
 
     /// Takes over the marks of all VMs. Returns whether other objects are in quarantine than before.
-    pub(crate) fn observe_marks(&mut self, marks: &Marks, now: Time) -> bool {
+    pub fn observe_marks(&mut self, marks: &Marks, now: Time) -> bool {
         let quarantined: Vec<_> = marks.objects(now).collect();
         let has_changed = quarantined != self.quarantined;
         self.quarantined = quarantined;
@@ -32,20 +38,21 @@ impl LeaderGuard {
     }
 
     /// Marks that the leader works, on no object in particular.
-    pub(crate) fn begin_work(&self) {
+    pub fn begin_work(&self) {
         self.mark(Item {
-            kind: ItemKind::Leading,
+            kind: ItemKind::LeaderWork,
             hash: 0,
         });
     }
 
     /// Removes the mark: the leader's work is done.
-    pub(crate) fn end_work(&self) {
-        overwrite(&self.key, &[]);
+    pub fn end_work(&self) {
+        H::overwrite(&self.key, &[]);
     }
 
     /// Marks bytes that are about to be parsed. Returns whether they may be.
-    pub(crate) fn admits(&self, bytes: &[u8]) -> bool {
+    #[must_use]
+    pub fn admits(&self, bytes: &[u8]) -> bool {
         self.verdict(Item::of_bytes(ItemKind::Object, bytes)) == QuarantineVerdict::Clear
     }
 
@@ -59,23 +66,22 @@ impl LeaderGuard {
     }
 
     fn mark(&self, item: Item) {
-        if let Some(vm) = vm::id() {
+        if let Some(vm) = self.vm.get() {
             let since = Time::default();
-            overwrite(&self.key, &Mark { vm, item, since }.to_bytes());
+            H::overwrite(&self.key, &Mark { vm, item, since }.to_bytes());
         }
     }
 }
 
-impl ParseGuard for LeaderGuard {
+impl<H: SharedData> ParseGuard for LeaderGuard<H> {
     fn begin(&mut self, item: &str) -> ParseDecision {
         let decision = match self.verdict(Item::object(item)) {
             QuarantineVerdict::Clear => ParseDecision::Parse,
             QuarantineVerdict::Suspected => ParseDecision::Retain,
-            QuarantineVerdict::Guilty => ParseDecision::Exclude,
+            QuarantineVerdict::Excluded => ParseDecision::Exclude,
         };
-        #[cfg(feature = "test-trap")]
-        if decision == ParseDecision::Parse && item.contains("burst-metrics.test/trap") {
-            crate::host::trap();
+        if decision == ParseDecision::Parse {
+            H::before_parse(ItemKind::Object, item.as_bytes());
         }
         decision
     }

@@ -1,0 +1,233 @@
+//! The leader's work on the cluster: it runs the [`ClusterReader`], and writes what it publishes.
+//!
+//! Its writes are fenced by [`FencedKey`], so a deposed leader overwrites nothing. The checkpoint is the exception, because
+//! leaders with other settings write its key too. See [`burst_model::records::Checkpoint`].
+
+use crate::fenced_key::{FencedKey, Term};
+use crate::garbage_collector::GarbageCollector;
+use crate::leader_guard::LeaderGuard;
+use crate::shared_data::{CasConflict, SharedData};
+use crate::view::View;
+use burst_model::cluster_reader::{ClusterReader, HttpResponse, ReadPurpose, ReadRequest, ReadResult};
+use burst_model::hash;
+use burst_model::kube::{PollOutcome, Source};
+use burst_model::leader::{Effect, Handover, Readable, Totals};
+use burst_model::quarantine::{Item, ItemKind, Marks};
+use burst_model::records::Record;
+use burst_model::snapshot::Snapshot;
+use burst_model::time::Time;
+use std::rc::Rc;
+
+/// The leader's work on the cluster, for one term.
+#[derive(Debug)]
+pub struct ClusterLeader<H> {
+    view: Rc<View<H>>,
+    reader: ClusterReader,
+    snapshot: FencedKey<H>,
+    confirmed: FencedKey<H>,
+    failures: FencedKey<H>,
+    policies: FencedKey<H>,
+    /// A snapshot that was published and that this VM does not serve yet.
+    published: Option<Vec<u8>>,
+    guard: LeaderGuard<H>,
+    /// The checkpoint of the last leader, while it is restored.
+    restoring: Option<Item>,
+    garbage_collector: GarbageCollector<H>,
+    /// The results that were handled, as a seed of [`Self::random`].
+    results: u32,
+}
+
+/// An effect that is no write to shared data.
+#[derive(Debug)]
+pub enum HostEffect {
+    /// Send this request. [`ClusterLeader::on_response`] has to follow.
+    Read(ReadRequest),
+    /// Set the gauges that describe the snapshot.
+    SetGauges(Totals),
+    /// Set the gauge that tells whether a list can be read.
+    SetListGauge(Source, Readable),
+    /// Count the outcome of a request.
+    CountPoll(PollOutcome),
+    /// Log a warning.
+    LogWarning(String),
+    /// Log that something works again.
+    LogInfo(String),
+}
+
+impl<H: SharedData> ClusterLeader<H> {
+    /// Begins a term with what the last leader left, under the leader's mark; [`LeaderGuard::end_work`] has to follow.
+    ///
+    /// # Errors
+    /// Another VM leads now.
+    pub fn start(view: Rc<View<H>>, term: &Rc<Term<H>>, now: Time) -> Result<Self, CasConflict> {
+        let keys = &view.keys;
+        let mut guard = LeaderGuard::new(keys, view.quarantine.vm());
+        guard.begin_work();
+        guard.observe_marks(&view.quarantine.tick(), now);
+        let (snapshot, snapshot_bytes) = FencedKey::open(&keys.snapshot, term)?;
+        let (confirmed, confirmed_bytes) = FencedKey::open(&keys.confirmed, term)?;
+        let (failures, failures_bytes) = FencedKey::open(&keys.failures, term)?;
+        let (policies, policies_bytes) = FencedKey::open(&keys.policies, term)?;
+        let policies_item = Item::of_bytes(ItemKind::Policies, &policies_bytes);
+        let last_policies = view
+            .quarantine
+            .take(policies_item, now, || Record::from_bytes(&policies_bytes));
+        let handover = Handover {
+            snapshot: Snapshot::open(snapshot_bytes).ok(),
+            confirmed: Record::from_bytes(&confirmed_bytes),
+            checkpoint: None,
+            failures: Record::from_bytes(&failures_bytes),
+            policies: last_policies.flatten(),
+        };
+        let (reader, restoring) = start_reader(&view, handover, now);
+        Ok(Self {
+            reader,
+            snapshot,
+            confirmed,
+            failures,
+            policies,
+            published: None,
+            guard,
+            restoring,
+            garbage_collector: GarbageCollector::new(keys, &view.config),
+            results: 0,
+            view,
+        })
+    }
+
+    /// The leader's mark.
+    pub fn guard(&self) -> &LeaderGuard<H> {
+        &self.guard
+    }
+
+    /// Takes over the marks of all VMs.
+    pub fn observe_marks(&mut self, marks: &Marks, now: Time) {
+        if self.guard.observe_marks(marks, now) {
+            self.reader.requeue_skipped();
+        }
+    }
+
+    /// Returns whether no request is under way or due, so that another VM may take over.
+    #[must_use]
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.reader.is_idle(now)
+    }
+
+    /// Returns whether there is work left that waits for no response.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.reader.is_busy()
+    }
+
+    /// Called once a tick. Pass each effect to [`Self::apply`].
+    pub fn tick(&mut self, now: Time) -> Vec<Effect> {
+        self.restore_or(ClusterReader::tick, now)
+    }
+
+    /// Does a part of the work that is left. Pass each effect to [`Self::apply`].
+    pub fn advance(&mut self, now: Time) -> Vec<Effect> {
+        self.restore_or(ClusterReader::advance, now)
+    }
+
+    /// Empties the keys of configurations that are gone. Called once a tick.
+    pub fn collect_garbage(&mut self, now: Time) {
+        self.garbage_collector.tick(now);
+    }
+
+    /// Runs a step of the reader. While it restores a checkpoint, that is marked.
+    fn restore_or(&mut self, step: fn(&mut ClusterReader, Time) -> Vec<Effect>, now: Time) -> Vec<Effect> {
+        let Some(checkpoint) = self.restoring.filter(|_| self.reader.is_restoring()) else {
+            return step(&mut self.reader, now);
+        };
+        let quarantine = &self.view.quarantine;
+        quarantine
+            .take(checkpoint, now, || step(&mut self.reader, now))
+            .unwrap_or_default()
+    }
+
+    /// Handles the answer to a request, or why it could not be sent. Pass each effect to [`Self::apply`].
+    pub fn on_response(
+        &mut self,
+        purpose: ReadPurpose,
+        answer: Result<impl HttpResponse, String>,
+        now: Time,
+    ) -> Vec<Effect> {
+        let result = match answer {
+            Ok(answer) => self.reader.parse(purpose, &answer, &mut self.guard),
+            Err(reason) => Some(ReadResult::not_sent(purpose, reason)),
+        };
+        // If the VM traps from here on, no object is the cause.
+        self.guard.begin_work();
+        let random = self.random(now);
+        result
+            .map(|result| self.reader.handle(result, now, random))
+            .unwrap_or_default()
+    }
+
+    /// A Wasm module has no source of randomness. A hash of the time is enough to spread the pauses of many proxies.
+    fn random(&mut self, now: Time) -> u32 {
+        self.results = self.results.wrapping_add(1);
+        let hash = hash::of(&(now.unix_millis(), self.results));
+        u32::try_from(hash >> 32).unwrap_or_default()
+    }
+
+    /// Writes the record of an effect. Returns an effect without one, which the host carries out.
+    ///
+    /// # Errors
+    /// Another VM leads now.
+    pub fn apply(&mut self, effect: Effect) -> Result<Option<HostEffect>, CasConflict> {
+        match effect {
+            Effect::PublishSnapshot(snapshot) => {
+                self.snapshot.write(&snapshot)?;
+                self.published = Some(snapshot);
+            }
+            Effect::PublishPolicies(policies) => self.policies.write(&policies.to_bytes())?,
+            Effect::WriteCheckpoint(checkpoint) => H::overwrite(&self.view.keys.checkpoint, &checkpoint),
+            Effect::RecordFailures(failures) => self.failures.write(&failures.to_bytes())?,
+            Effect::Confirm(confirmed) => self.confirmed.write(&confirmed.to_bytes())?,
+            Effect::Request(request) => return Ok(Some(HostEffect::Read(request.into()))),
+            Effect::RequestHub(request) => return Ok(Some(HostEffect::Read(request.into()))),
+            Effect::SetGauges(totals) => return Ok(Some(HostEffect::SetGauges(totals))),
+            Effect::SetListGauge(source, readable) => return Ok(Some(HostEffect::SetListGauge(source, readable))),
+            Effect::CountPoll(outcome) => return Ok(Some(HostEffect::CountPoll(outcome))),
+            Effect::LogWarning(line) => return Ok(Some(HostEffect::LogWarning(line))),
+            Effect::LogInfo(line) => return Ok(Some(HostEffect::LogInfo(line))),
+        }
+        Ok(None)
+    }
+
+    /// Takes the snapshot that was published since the last call, so that this VM need not read it from shared data.
+    pub fn take_published(&mut self) -> Option<Vec<u8>> {
+        self.published.take()
+    }
+
+    /// Returns whether [`Self::take_published`] has a snapshot to return.
+    #[must_use]
+    pub fn has_published(&self) -> bool {
+        self.published.is_some()
+    }
+
+    /// Drops a part of what it holds. Returns whether there was any left.
+    pub fn release(&mut self) -> bool {
+        self.reader.release()
+    }
+}
+
+/// Starts the reader with the checkpoint of the last leader. If that is in quarantine, the reader lists everything.
+fn start_reader<H: SharedData>(view: &View<H>, handover: Handover, now: Time) -> (ClusterReader, Option<Item>) {
+    let bytes = H::read(&view.keys.checkpoint).bytes;
+    let checkpoint = Item::of_bytes(ItemKind::Checkpoint, &bytes);
+    let is_marked = !bytes.is_empty() && view.quarantine.begin(checkpoint, now);
+    let read_checkpoint = || {
+        if !is_marked {
+            return Vec::new();
+        }
+        H::before_parse(ItemKind::Checkpoint, &bytes);
+        bytes
+    };
+    let reader = ClusterReader::new(view.config.clone(), handover, read_checkpoint, now);
+    if is_marked {
+        view.quarantine.end();
+    }
+    (reader, is_marked.then_some(checkpoint))
+}

@@ -1,0 +1,181 @@
+//! One VM leads, its writes count as long as it does, and the others serve what it published.
+
+use super::*;
+
+const IDLE: ElectorState = ElectorState {
+    has_served: false,
+    is_idle: true,
+    is_eligible: true,
+};
+
+#[test]
+fn a_deposed_leader_overwrites_nothing() {
+    let (mut old, _) = FencedKey::open("a", &term(1)).unwrap();
+    old.write(b"old").unwrap();
+    let (mut new, found) = FencedKey::open("a", &term(2)).unwrap();
+    assert_eq!(found, b"old");
+    assert_eq!(old.write(b"late"), Err(CasConflict));
+    assert_eq!(bytes("a"), b"old");
+    assert_eq!((new.write(b"new"), old.write(b"late")), (Ok(()), Err(CasConflict)));
+    assert_eq!(bytes("a"), b"new");
+}
+
+#[test]
+fn a_leader_that_lost_the_lease_learns_it_from_its_next_write() {
+    let (mut key, _) = FencedKey::open("a", &term(1)).unwrap();
+    take_lease(2);
+    assert_eq!(
+        key.write(b"in time"),
+        Err(CasConflict),
+        "the successor has not rewritten the key yet"
+    );
+    let (_, found) = FencedKey::open("a", &term(2)).unwrap();
+    assert_eq!(found, b"in time", "and continues from it");
+}
+
+#[test]
+fn the_successor_that_is_faster_than_a_write_keeps_what_it_found() {
+    let (mut old, _) = FencedKey::open("a", &term(1)).unwrap();
+    before_write("a", 1, || drop(FencedKey::open("a", &term(2)).unwrap()));
+    assert_eq!(old.write(b"late"), Err(CasConflict));
+    assert!(bytes("a").is_empty());
+}
+
+/// A candidate of a VM of its own, and its quarantine.
+fn candidate() -> (Election<Memory>, Quarantine<Memory>) {
+    (Election::new("lease"), Quarantine::new(&keys(), Rc::default()))
+}
+
+fn leads((election, quarantine): &mut (Election<Memory>, Quarantine<Memory>), now: Time) -> bool {
+    election.observe(IDLE, quarantine, now).is_some()
+}
+
+#[test]
+fn one_of_two_candidates_leads_until_it_resigns() {
+    let (mut one, mut two) = (candidate(), candidate());
+    for second in 0..20 {
+        assert!(leads(&mut one, at(second)) && !leads(&mut two, at(second)));
+    }
+    one.0.resign();
+    assert!(leads(&mut two, at(20)), "it does not wait for the lease to expire");
+}
+
+#[test]
+fn of_two_candidates_in_the_same_moment_one_leads() {
+    before_write("lease", 1, || assert!(leads(&mut candidate(), at(0))));
+    assert!(!leads(&mut candidate(), at(0)));
+}
+
+#[test]
+fn a_successor_suspects_what_the_lost_leader_was_doing() {
+    let (mut lost, mut successor) = (candidate(), candidate());
+    assert!(leads(&mut lost, at(0)));
+    assert!(LeaderGuard::new(&keys(), lost.1.vm()).admits(b"bad"));
+    let ticks = (1..).find(|second| leads(&mut successor, at(*second))).unwrap();
+    assert_eq!(
+        ticks,
+        u64::from(EXPIRY_TICKS) + 1,
+        "the first tick only learns the renewals"
+    );
+    let suspects: Vec<_> = successor.1.tick().objects(at(ticks)).map(|(hash, _)| hash).collect();
+    assert_eq!(suspects, [Item::of_bytes(ItemKind::Object, b"bad").hash]);
+}
+
+#[test]
+fn after_a_pause_the_lease_expires_later() {
+    let (mut lost, mut successor) = (candidate(), candidate());
+    assert!(leads(&mut lost, at(0)));
+    successor.0.set_pause(Duration::from_secs(10));
+    let ticks = (1..).find(|second| leads(&mut successor, at(*second))).unwrap();
+    assert_eq!(ticks, u64::from(EXPIRY_TICKS) + 11);
+}
+
+#[test]
+fn a_candidate_that_never_ticked_writes_nothing() {
+    let (mut election, _quarantine) = candidate();
+    election.resign();
+    drop(View::<Memory>::new(config(r#"{"cluster":"k"}"#), Rc::default()));
+    assert!(used_keys().is_empty());
+}
+
+fn view() -> View<Memory> {
+    View::new(config(r#"{"cluster":"k"}"#), Rc::default())
+}
+
+/// Publishes an empty snapshot of that generation, as a leader does.
+fn publish(keys: &SharedKeys, generation: u64) {
+    Memory::overwrite(&keys.snapshot, &snapshot::write(&Default::default(), generation));
+    let confirmed = Confirmed {
+        generation,
+        lists: vec![Some(at(100))],
+    };
+    Memory::overwrite(&keys.confirmed, &confirmed.to_bytes());
+}
+
+/// The generation that a VM serves after a tick.
+fn served(view: &View<Memory>, now: Time) -> Option<u64> {
+    assert!(view.refresh(|| None, now).is_none());
+    view.cache.borrow().generation()
+}
+
+#[test]
+fn a_vm_serves_the_newest_snapshot() {
+    let view = view();
+    assert_eq!(served(&view, at(100)), None);
+    for generation in [1, 2] {
+        publish(&view.keys, generation);
+        assert_eq!(served(&view, at(100)), Some(generation));
+    }
+}
+
+#[test]
+fn a_snapshot_that_ends_a_vm_is_not_taken_by_another_which_serves_the_last_one() {
+    let (dead, other) = (view(), view());
+    publish(&dead.keys, 1);
+    assert_eq!((served(&dead, at(100)), served(&other, at(100))), (Some(1), Some(1)));
+    publish(&dead.keys, 2);
+    die_on(Some(ItemKind::Snapshot));
+    assert!(catch_unwind(AssertUnwindSafe(|| served(&dead, at(101)))).is_err());
+    assert_eq!(served(&other, at(102)), Some(1));
+    die_on(None);
+    publish(&dead.keys, 3);
+    assert_eq!(served(&other, at(103)), Some(3));
+}
+
+#[test]
+fn a_damaged_snapshot_is_reported() {
+    let view = view();
+    publish(&view.keys, 1);
+    Memory::overwrite(&view.keys.snapshot, b"damaged");
+    assert!(view.refresh(|| None, at(100)).is_some());
+}
+
+/// Leads with a configuration, and carries out the writes of a tick. Returns the paths of the requests.
+fn tick(leader: &mut ClusterLeader<Memory>, now: Time) -> Result<Vec<String>, CasConflict> {
+    let mut paths = Vec::new();
+    for effect in leader.tick(now) {
+        if let Some(HostEffect::Read(request)) = leader.apply(effect)? {
+            paths.push(request.path);
+        }
+    }
+    Ok(paths)
+}
+
+#[test]
+fn a_new_leader_lists_and_a_deposed_one_publishes_nothing() {
+    let view = Rc::new(view());
+    let mut leader = ClusterLeader::start(view.clone(), &term(1), at(100)).unwrap();
+    let paths: Vec<_> = (100..103)
+        .flat_map(|second| tick(&mut leader, at(second)).unwrap())
+        .collect();
+    assert!(
+        paths
+            .iter()
+            .any(|path| path.starts_with("/apis/autoscaling/v2/horizontalpodautoscalers?")),
+        "{paths:?}"
+    );
+    drop(ClusterLeader::start(view.clone(), &term(2), at(103)).unwrap());
+    let confirm = burst_model::leader::Effect::Confirm(Confirmed::default());
+    assert!(leader.apply(confirm).is_err());
+    assert!(bytes(&view.keys.confirmed).is_empty());
+}
