@@ -9,6 +9,8 @@ use crate::log;
 use crate::shared_data::{Election, View};
 use crate::vm::{self, Candidates};
 use burst_model::config::{Artifact, Config, Role};
+use burst_model::failure_state::FailureState;
+use burst_model::snapshot::InvalidSnapshot;
 use burst_model::sync::election::ElectorState;
 use burst_model::time::Time;
 use burst_shared_data::CasConflict;
@@ -110,6 +112,8 @@ struct ActiveRoot {
     handler: Rc<Handler>,
     election: Election,
     leader: Option<LeaderTask>,
+    /// What is wrong with the newest snapshot.
+    damage: FailureState<InvalidSnapshot>,
     /// The task of a term that is over. Its memory is released part by part.
     former_leader: Option<LeaderTask>,
     last_tick: Time,
@@ -131,6 +135,7 @@ impl ActiveRoot {
             election: Election::new(&view.keys.lease),
             view,
             leader: None,
+            damage: FailureState::default(),
             former_leader: None,
             last_tick: Time::default(),
             is_busy: false,
@@ -187,8 +192,12 @@ impl ActiveRoot {
     fn refresh(&mut self, now: Time) {
         let leader = &mut self.leader;
         let published = || leader.as_mut().and_then(LeaderTask::take_published);
-        if let Some(invalid) = self.view.refresh(published, now) {
-            log::warn(format_args!("{invalid}"));
+        if let Some(taken) = self.view.refresh(published, now) {
+            log::state_change(
+                self.damage.update(taken).as_ref(),
+                "this thread has no snapshot",
+                "this thread has a snapshot again",
+            );
         }
         self.handler.refresh(now);
     }
