@@ -15,6 +15,9 @@ use burst_shared_data::{CasConflict, HostEffect};
 use std::rc::Rc;
 use std::time::Duration;
 
+/// The time between two checks of the keys in shared data. A check copies the snapshot once.
+const KEY_CHECK_PERIOD: Duration = Duration::from_secs(10);
+
 pub(crate) struct LeaderTask {
     view: Rc<View>,
     cluster: ClusterLeader,
@@ -22,6 +25,8 @@ pub(crate) struct LeaderTask {
     aggregator: Option<Aggregator>,
     /// If there are other adapters.
     discovery: Option<AdapterDiscovery>,
+    /// When it last checked its keys in shared data.
+    keys_checked: Time,
 }
 
 impl LeaderTask {
@@ -37,6 +42,7 @@ impl LeaderTask {
             cluster,
             aggregator,
             discovery,
+            keys_checked: now,
         })
     }
 
@@ -78,6 +84,7 @@ impl LeaderTask {
 
     /// Called once a tick.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), CasConflict> {
+        self.check_keys(now)?;
         let effects = self.cluster.tick(now);
         self.apply(effects)?;
         self.cluster.collect_garbage(now);
@@ -88,6 +95,16 @@ impl LeaderTask {
             discovery.tick(now);
         }
         Ok(())
+    }
+
+    /// Ends the term if something else wrote a key of the leader. The next term repairs it.
+    fn check_keys(&mut self, now: Time) -> Result<(), CasConflict> {
+        if self.keys_checked <= now && now < self.keys_checked.after(KEY_CHECK_PERIOD) {
+            return Ok(());
+        }
+        self.keys_checked = now;
+        self.cluster.check_keys()?;
+        self.discovery.as_ref().map_or(Ok(()), AdapterDiscovery::check_key)
     }
 
     /// Does a part of the work that is left.

@@ -9,6 +9,8 @@ use crate::log;
 use crate::shared_data::{Election, View, WakeQueues};
 use crate::vm::{self, Candidates};
 use burst_model::config::{Artifact, Config, Role};
+use burst_model::failure_state::FailureState;
+use burst_model::snapshot::InvalidSnapshot;
 use burst_model::sync::election::ElectorState;
 use burst_model::time::Time;
 use burst_shared_data::CasConflict;
@@ -112,6 +114,8 @@ struct ActiveRoot {
     handler: Rc<Handler>,
     election: Election,
     leader: Option<LeaderTask>,
+    /// What is wrong with the newest snapshot.
+    damage: FailureState<InvalidSnapshot>,
     /// The task of a term that is over. Its memory is released part by part.
     former_leader: Option<LeaderTask>,
     last_tick: Time,
@@ -134,6 +138,7 @@ impl ActiveRoot {
             election: Election::new(&view.keys.lease),
             view,
             leader: None,
+            damage: FailureState::default(),
             former_leader: None,
             last_tick: Time::default(),
             tick_period: TICK,
@@ -201,8 +206,12 @@ impl ActiveRoot {
             self.wake_queues.others(now).into_iter().for_each(host::wake);
         }
         let published = || leader.as_mut().and_then(LeaderTask::take_published);
-        if let Some(invalid) = self.view.refresh(published, now) {
-            log::warn(format_args!("{invalid}"));
+        if let Some(taken) = self.view.refresh(published, now) {
+            log::state_change(
+                self.damage.update(taken).as_ref(),
+                "this thread has no snapshot",
+                "this thread has a snapshot again",
+            );
         }
         self.handler.refresh(now);
     }

@@ -47,6 +47,11 @@ impl AdapterDiscovery {
         }
     }
 
+    /// Checks that shared data holds what it wrote.
+    pub(crate) fn check_key(&self) -> Result<(), CasConflict> {
+        self.key.check()
+    }
+
     fn send(&self, request: AdapterRequest) {
         let user = DISCOVERY_USER.map(|(name, value)| (name, value.to_owned()));
         callouts::queue(Callout {

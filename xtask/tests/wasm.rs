@@ -17,9 +17,10 @@ const LIFECYCLE: [&str; 9] = [
     "proxy_on_tick",
 ];
 
-/// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason.
-const FULL: u64 = 860_000;
-const HEADER_ONLY: u64 = 464_000;
+/// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
+/// reading watches as they arrive.
+const FULL: u64 = 930_000;
+const HEADER_ONLY: u64 = 525_000;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");
@@ -39,6 +40,7 @@ fn each_module_exports_only_the_callbacks_that_it_uses() {
     let whole_stream = [
         "proxy_on_request_headers",
         "proxy_on_response_headers",
+        "proxy_on_response_body",
         "proxy_on_delete",
     ];
     assert_eq!(exports("burst-metrics.wasm"), with(&whole_stream));

@@ -13,7 +13,7 @@ use burst_model::hash;
 use burst_model::kube::{PollOutcome, Source};
 use burst_model::leader::{Effect, Handover, Readable, Totals};
 use burst_model::quarantine::{Item, ItemKind, Marks};
-use burst_model::records::Record;
+use burst_model::records::{Confirmed, Record};
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::reflector::StreamId;
 use burst_model::time::Time;
@@ -110,9 +110,10 @@ impl<H: SharedData> ClusterLeader<H> {
         let last_policies = view
             .quarantine
             .take(policies_item, now, || Record::from_bytes(&policies_bytes));
+        let last_confirmed = Record::from_bytes(&confirmed_bytes);
         let handover = Handover {
-            snapshot: Snapshot::open(snapshot_bytes).ok(),
-            confirmed: Record::from_bytes(&confirmed_bytes),
+            snapshot: intact_snapshot(snapshot_bytes, last_confirmed.as_ref()),
+            confirmed: last_confirmed,
             checkpoint: None,
             failures: Record::from_bytes(&failures_bytes),
             policies: last_policies.flatten(),
@@ -165,6 +166,24 @@ impl<H: SharedData> ClusterLeader<H> {
     /// Does a part of the work that is left. Pass each effect to [`Self::apply`].
     pub fn advance(&mut self, now: Time) -> Vec<Effect> {
         self.restore_or(ClusterReader::advance, now)
+    }
+
+    /// Checks that the keys of the leader hold what it wrote. It writes most of them only when something changes, so it would
+    /// not notice damage otherwise. The next term repairs them. This copies the snapshot, so do not call it in each tick.
+    ///
+    /// # Errors
+    /// Another VM leads now, or something else wrote a key.
+    pub fn check_keys(&self) -> Result<(), CasConflict> {
+        let Self {
+            snapshot,
+            confirmed,
+            failures,
+            policies,
+            ..
+        } = self;
+        [snapshot, confirmed, failures, policies]
+            .into_iter()
+            .try_for_each(FencedKey::check)
     }
 
     /// Empties the keys of configurations that are gone. Called once a tick.
@@ -288,6 +307,14 @@ impl<H: SharedData> ClusterLeader<H> {
     pub fn release(&mut self) -> bool {
         self.reader.release()
     }
+}
+
+/// The snapshot of the last leader if it is undamaged. A leader confirms a snapshot after it has written it, so one that is
+/// older than the confirmation is damaged too, and a VM would never be done with reading it.
+fn intact_snapshot(bytes: Vec<u8>, confirmed: Option<&Confirmed>) -> Option<Snapshot> {
+    let snapshot = Snapshot::open_verified(bytes).ok()?;
+    let is_older = confirmed.is_some_and(|confirmed| snapshot.generation() < confirmed.generation);
+    (!is_older).then_some(snapshot)
 }
 
 /// Starts the reader with the checkpoint of the last leader. If that is in quarantine, the reader lists everything.

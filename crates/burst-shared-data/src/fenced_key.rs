@@ -57,6 +57,18 @@ impl<H: SharedData> FencedKey<H> {
         Ok((key, found.bytes))
     }
 
+    /// Checks that the key still holds what this leader wrote.
+    ///
+    /// # Errors
+    /// Another VM leads now, or something else wrote the key: all Wasm plugins of a proxy may write it.
+    pub fn check(&self) -> Result<(), CasConflict> {
+        if H::read(&self.name).cas == self.cas {
+            Ok(())
+        } else {
+            Err(CasConflict)
+        }
+    }
+
     /// Writes the key.
     ///
     /// # Errors

@@ -60,11 +60,15 @@ impl<H: SharedData> View<H> {
     }
 
     /// Takes what the leader published since the last call, and computes the age of what is served. `published` returns a
-    /// snapshot that this VM has published itself, so that it need not be read from shared data. Returns what is wrong with a
-    /// newer snapshot that cannot be read.
-    pub fn refresh(&self, published: impl FnOnce() -> Option<Vec<u8>>, now: Time) -> Option<InvalidSnapshot> {
+    /// snapshot that this VM has published itself, so that it need not be read from shared data. If there is a newer snapshot,
+    /// returns whether it could be read.
+    pub fn refresh(
+        &self,
+        published: impl FnOnce() -> Option<Vec<u8>>,
+        now: Time,
+    ) -> Option<Result<(), InvalidSnapshot>> {
         let confirmed: Option<Confirmed> = H::read(&self.keys.confirmed).record();
-        let invalid = self.take_snapshot(confirmed.as_ref(), published, now);
+        let taken = self.take_snapshot(confirmed.as_ref(), published, now);
         self.cache
             .borrow_mut()
             .refresh(&self.config, self.confirmed.borrow().as_ref(), now);
@@ -74,7 +78,7 @@ impl<H: SharedData> View<H> {
             let mut rates = self.rates.borrow_mut();
             rates.refresh(sum, requests.window, requests.total_max_age(), now);
         }
-        invalid
+        taken
     }
 
     /// Takes a newer snapshot. If it is in quarantine, the one that is served stays, and ages.
@@ -83,8 +87,8 @@ impl<H: SharedData> View<H> {
         confirmed: Option<&Confirmed>,
         published: impl FnOnce() -> Option<Vec<u8>>,
         now: Time,
-    ) -> Option<InvalidSnapshot> {
-        let mut invalid = None;
+    ) -> Option<Result<(), InvalidSnapshot>> {
+        let mut taken = None;
         let mut cache = self.cache.borrow_mut();
         if let Some(newer) = confirmed.filter(|confirmed| cache.is_behind(confirmed)) {
             let own = published();
@@ -92,16 +96,16 @@ impl<H: SharedData> View<H> {
                 kind: ItemKind::Snapshot,
                 hash: newer.generation,
             };
-            let taken = self.quarantine.take(item, now, || {
+            let outcome = self.quarantine.take(item, now, || {
                 cache.drop_snapshot();
                 let bytes = own.unwrap_or_else(|| H::read(&self.keys.snapshot).bytes);
                 H::before_parse(ItemKind::Snapshot, &bytes);
                 cache.take(bytes)
             });
-            invalid = taken?.err();
+            taken = Some(outcome?);
         }
         self.confirmed.replace(confirmed.cloned());
-        invalid
+        taken
     }
 
     /// Takes policies that have changed. If they are in quarantine, the old ones stay in force.

@@ -4,8 +4,9 @@ use super::kube::Kube;
 use super::{FULL, SECOND};
 use crate::host::{Answer, Callout, FakeEnvoy, Request, Response, Route, Vm};
 use burst_model::garbage_collection::OWNED_KEYS_KEY;
-use burst_model::records::{ID_KEY, PROXY_KEY};
+use burst_model::records::{Confirmed, ID_KEY, PROXY_KEY, Record};
 use burst_model::request_rates::report::{HEADER, PATH};
+use burst_model::snapshot::Snapshot;
 use burst_testkit::seed;
 use fastrand::Rng;
 use proxy_wasm::hostcalls;
@@ -78,6 +79,16 @@ impl Proxy {
 
     fn shared(&self) -> BTreeMap<String, Vec<u8>> {
         self.envoy.shared_data("burst-metrics/")
+    }
+
+    /// The key and the bytes of the record with that name.
+    fn record(&self, name: &str) -> (String, Vec<u8>) {
+        let mut records = self.shared().into_iter();
+        records.find(|(key, _)| key.ends_with(&format!("/{name}"))).unwrap()
+    }
+
+    fn overwrite(&self, key: String, bytes: Vec<u8>) {
+        self.vms[0].inside(move || hostcalls::set_shared_data(&key, Some(&bytes), None).unwrap());
     }
 
     fn headers(&self) -> Vec<Option<String>> {
@@ -226,4 +237,31 @@ fn flipped_bits_in_shared_data_trap_no_vm_and_are_repaired() {
     let is_one = |header: &str| header.starts_with("service=") && header.is_ascii() && !header.contains(['\r', '\n']);
     write_garbage(&proxy, &mut rng, WRITES / 10, true, is_one);
     assert_repaired(&proxy, "all of it");
+}
+
+/// A thread that starts later reads the damaged snapshot. It does not lead, because the leader has served no request.
+#[test]
+fn a_flipped_bit_in_the_snapshot_is_repaired_while_the_leader_stays() {
+    let proxy = Proxy::new();
+    // The low byte of each number, and a quarter of the text.
+    for at in (0..proxy.record("snapshot").1.len()).step_by(4) {
+        let (key, mut snapshot) = proxy.record("snapshot");
+        // The lowest bit that is set: a smaller generation is harder to repair than a larger one.
+        snapshot[at] ^= 1 << (snapshot[at].trailing_zeros() % 8);
+        proxy.overwrite(key, snapshot);
+        let lines_before = proxy.envoy.log().len();
+        let new = proxy.envoy.worker();
+        // The leader checks its keys every 10 s.
+        proxy.pass(15);
+        assert_eq!(new.response("web.shop").header("x-burst"), Some(WEB), "byte {at}");
+        let written = Snapshot::open_verified(proxy.record("snapshot").1).expect("a repaired snapshot");
+        let confirmed = Confirmed::from_bytes(&proxy.record("confirmed").1).unwrap();
+        assert_eq!(written.generation(), confirmed.generation, "byte {at}");
+        let log = proxy.envoy.log().split_off(lines_before);
+        let count = |text: &str| log.iter().filter(|line| line.text.contains(text)).count();
+        let damages = count("this thread has no snapshot: the snapshot is damaged: ");
+        assert!(damages <= 1, "byte {at}: {log:#?}");
+        assert_eq!(count("this thread has a snapshot again"), damages, "byte {at}");
+        new.kill();
+    }
 }

@@ -13,7 +13,7 @@
 //! The text of a row's `label` follows the text of its `of`. If both are equal, the text is stored once and the length of
 //! `label` is 0. Every thread copies every snapshot, so a small format matters.
 //!
-//! `content` is a hash of everything after it. The writer computes it once, and readers trust it.
+//! `content` is a hash of everything after it. The writer computes it once. A new leader verifies it, and readers trust it.
 //!
 //! The version of the format ([`FORMAT`]) is part of the magic and of every key in shared data, because an old and a new
 //! binary run side by side during a drain.

@@ -3,6 +3,7 @@
 //! delay requests. A look-up is a binary search.
 
 use super::{CONTENT, GENERATION, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, TEXT};
+use crate::hash;
 use crate::label_text::LabelText;
 use crate::load::Load;
 
@@ -62,6 +63,18 @@ impl Snapshot {
                 .section_at(index)
                 .ok_or(InvalidSnapshot("a section is cut short"))?;
             section.end().ok_or(InvalidSnapshot("its rows are somewhere else"))?;
+        }
+        Ok(snapshot)
+    }
+
+    /// Opens a snapshot and checks its content hash too, which reads all bytes. The generation is not part of the hash.
+    ///
+    /// # Errors
+    /// The bytes are not those that were written.
+    pub fn open_verified(bytes: Vec<u8>) -> Result<Self, InvalidSnapshot> {
+        let snapshot = Self::open(bytes)?;
+        if hash::of_words(snapshot.bytes.get(LENGTH..).unwrap_or_default()) != snapshot.content_hash() {
+            return Err(InvalidSnapshot("its content does not match its hash"));
         }
         Ok(snapshot)
     }

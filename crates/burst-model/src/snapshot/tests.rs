@@ -128,6 +128,19 @@ fn a_damaged_row_is_not_found() {
 }
 
 #[test]
+fn a_flipped_bit_anywhere_but_in_the_generation_is_found_by_the_hash() {
+    let bytes = write(&sample(), 1);
+    assert!(Snapshot::open_verified(bytes.clone()).is_ok());
+    for at in (0..bytes.len()).filter(|at| !(8..16).contains(at)) {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << bit;
+            assert!(Snapshot::open_verified(flipped).is_err(), "byte {at}, bit {bit}");
+        }
+    }
+}
+
+#[test]
 fn rows_that_are_not_in_the_bytes_are_refused() {
     let bytes = write(&sample(), 1);
     // The numbers of rows, section by section.

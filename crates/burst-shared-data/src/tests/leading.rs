@@ -114,7 +114,7 @@ fn publish(keys: &SharedKeys, generation: u64) {
 
 /// The generation that a VM serves after a tick.
 fn served(view: &View<Memory>, now: Time) -> Option<u64> {
-    assert!(view.refresh(|| None, now).is_none());
+    assert!(!matches!(view.refresh(|| None, now), Some(Err(_))));
     view.cache.borrow().generation()
 }
 
@@ -143,11 +143,14 @@ fn a_snapshot_that_ends_a_vm_is_not_taken_by_another_which_serves_the_last_one()
 }
 
 #[test]
-fn a_damaged_snapshot_is_reported() {
+fn a_vm_reports_whether_it_could_read_a_newer_snapshot() {
     let view = view();
     publish(&view.keys, 1);
     Memory::overwrite(&view.keys.snapshot, b"damaged");
-    assert!(view.refresh(|| None, at(100)).is_some());
+    assert!(matches!(view.refresh(|| None, at(100)), Some(Err(_))));
+    publish(&view.keys, 2);
+    assert_eq!(view.refresh(|| None, at(101)), Some(Ok(())));
+    assert_eq!(view.refresh(|| None, at(102)), None, "there is no newer one");
 }
 
 /// Leads with a configuration, and carries out the writes of a tick. Returns the paths of the requests.
@@ -178,4 +181,20 @@ fn a_new_leader_lists_and_a_deposed_one_publishes_nothing() {
     let confirm = burst_model::leader::Effect::Confirm(Confirmed::default());
     assert!(leader.apply(confirm).is_err());
     assert!(bytes(&view.keys.confirmed).is_empty());
+}
+
+#[test]
+fn a_leader_learns_that_something_else_wrote_a_key() {
+    let view = Rc::new(view());
+    for key in [
+        &view.keys.snapshot,
+        &view.keys.confirmed,
+        &view.keys.failures,
+        &view.keys.policies,
+    ] {
+        let leader = ClusterLeader::start(view.clone(), &term(1), at(100)).unwrap();
+        assert_eq!(leader.check_keys(), Ok(()));
+        Memory::overwrite(key, b"damaged");
+        assert_eq!(leader.check_keys(), Err(CasConflict), "{key}");
+    }
 }
