@@ -12,7 +12,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The filter before the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filter {
+pub enum FilterUnderTest {
     /// No filter.
     None,
     /// `bench/filters/examples/empty.rs`.
@@ -21,7 +21,7 @@ pub enum Filter {
     Ours,
 }
 
-impl Filter {
+impl FilterUnderTest {
     /// All of them, with the names of their rows.
     pub const ALL: [(&str, Self); 3] = [
         ("Envoy alone", Self::None),
@@ -64,7 +64,7 @@ const LISTENER: &str = "main";
 
 /// Starts a proxy that routes every request to the first Service of a [`fixture_cluster`].
 #[must_use]
-pub fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
+pub fn start(filter: FilterUnderTest, workers: u32, ports: Ports) -> Envoy {
     let service = fixture_cluster::envoy_cluster(0);
     let clusters = [cluster("kube_api", ports.api), cluster(&service, ports.upstream)];
     let routes = json!([{"match": {"prefix": "/"}, "route": {"cluster": service}}]);

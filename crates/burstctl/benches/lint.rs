@@ -7,7 +7,7 @@ use std::hint::black_box;
 use burst_bench_kit::Table;
 use burst_hpa::Options;
 use burstctl::args::LintFormat;
-use burstctl::input::{Input, Source};
+use burstctl::input::{Input, SourceFile};
 use burstctl::lint::{check, write};
 use burstctl::printer::Printer;
 use burstctl::yaml::documents;
@@ -33,7 +33,7 @@ fn main() {
 /// As the command does it, but for the file.
 fn lint(text: &str) {
     let (name, text) = ("hpas.yaml".to_owned(), text.to_owned());
-    let input = Input::from_sources([Source { name, text }]);
+    let input = Input::from_sources([SourceFile { name, text }]);
     let findings = check(&input, Options::default());
     write(
         &findings,

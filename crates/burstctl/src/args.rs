@@ -317,7 +317,7 @@ pub enum SimulateFormat {
 
 /// The output format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub enum OutputFormat {
     /// For people.
     #[default]
     Text,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     TAG,
-    layout::Layout,
+    layout::ImageLayout,
     manifest::{Annotations, CONFIG, Config, Descriptor, EMPTY, LAYER, MANIFEST, Manifest, RootFs},
 };
 
@@ -31,7 +31,7 @@ pub(super) enum Form<'a> {
 impl Form<'_> {
     /// Writes the image as an OCI layout, and replaces the contents of `folder`.
     pub(super) fn write(&self, folder: &Path, title: &str) -> anyhow::Result<Descriptor> {
-        let layout = Layout::create(folder)?;
+        let layout = ImageLayout::create(folder)?;
         let (config, layers) = match self {
             Self::Scratch { wasm } => scratch(&layout, wasm)?,
             Self::TwoLayers { wasm } => (layout.put(EMPTY, b"{}")?, two_layers(&layout, wasm)?),
@@ -68,7 +68,7 @@ impl Form<'_> {
     }
 }
 
-fn scratch(layout: &Layout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec<Descriptor>)> {
+fn scratch(layout: &ImageLayout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec<Descriptor>)> {
     let tar = tar("plugin.wasm", wasm)?;
     let config = Config {
         // A module runs on any platform, but tools that copy images for their own platform require one.
@@ -80,7 +80,7 @@ fn scratch(layout: &Layout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec<Desc
     Ok((config, vec![layout.put(LAYER, &gzip(&tar)?)?]))
 }
 
-fn two_layers(layout: &Layout, wasm: &[u8]) -> anyhow::Result<Vec<Descriptor>> {
+fn two_layers(layout: &ImageLayout, wasm: &[u8]) -> anyhow::Result<Vec<Descriptor>> {
     let host = json!({
         "abiVersions": ["v0.2.1"],
         "config": {"root_ids": ["burst-metrics"]},

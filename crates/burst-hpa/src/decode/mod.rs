@@ -8,8 +8,8 @@ mod time;
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
+use crate::field_path::FieldPath;
 use crate::node::Node;
-use crate::path::Path;
 use crate::quantity::ParseQuantityError;
 
 /// The version this crate decodes.
@@ -94,7 +94,7 @@ impl DecodeError {
 /// All errors of the document.
 pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeError>> {
     let mut errors = Vec::new();
-    let value = read::read(document, &schema::HPA, &Path::ROOT, &mut errors);
+    let value = read::read(document, &schema::HPA, &FieldPath::ROOT, &mut errors);
     errors.extend(other_kind(document, "apiVersion", API_VERSION));
     errors.extend(other_kind(document, "kind", KIND));
     if !errors.is_empty() {

@@ -2,8 +2,8 @@
 
 use super::scan::Source;
 use super::{Findings, Lint};
+use crate::field_path::FieldPath;
 use crate::metric::{Resource, SourceType};
-use crate::path::Path;
 use crate::workload::Workload;
 
 /// The labels and annotations that request an injected container.
@@ -19,7 +19,7 @@ pub(super) fn lint(
     source: &Source<'_>,
     target: &Workload,
     resource: Resource,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     findings: &mut Findings,
 ) {
     if source.kind != SourceType::Resource {

@@ -25,10 +25,10 @@ use std::fmt;
 
 pub use catalog::{Lint, Severity};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-pub use objects::{Objects, Read};
+pub use objects::{Insertion, Objects};
 
+use crate::field_path::FieldPath;
 use crate::options::Options;
-use crate::path::Path;
 use crate::simulate::{self, Plan, Tolerance};
 use crate::workload::{DEFAULT_NAMESPACE, Workload};
 
@@ -90,7 +90,7 @@ pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Opt
 fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
     spec::lint(hpa, options, findings);
     let own = crate::spec::spec(hpa);
-    let path = Path::ROOT.field("spec");
+    let path = FieldPath::ROOT.field("spec");
     metric::lint(
         own.metrics.as_deref().unwrap_or_default(),
         &path.field("metrics"),
@@ -103,7 +103,7 @@ fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Finding
 
 /// Returns the tolerance of the HPA, or the controller's default if the HPA sets none.
 fn tolerance(hpa: &HorizontalPodAutoscaler) -> Tolerance {
-    let controller = simulate::Options::default();
+    let controller = simulate::ControllerOptions::default();
     match Plan::read(namespace(hpa), crate::spec::spec(hpa)) {
         Ok(plan) => Tolerance::of(&plan, &controller),
         Err(_) => Tolerance {

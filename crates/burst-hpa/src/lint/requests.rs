@@ -6,14 +6,14 @@ use k8s_openapi::api::core::v1::Container;
 use super::reach::Utilized;
 use super::scan::{Source, source};
 use super::{Findings, Lint, Severity, injected, reach, tolerance};
+use crate::field_path::FieldPath;
 use crate::metric::{Resource, SourceType};
-use crate::path::Path;
 use crate::spec::spec;
 use crate::workload::{Workload, amount, request};
 
 /// `others_may_add` says whether something in the cluster may add requests when pods are created.
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
-    let path = Path::ROOT.field("spec");
+    let path = FieldPath::ROOT.field("spec");
     let path = path.field("metrics");
     for (index, metric) in spec(hpa).metrics.iter().flatten().enumerate() {
         let Some(source) = source(metric) else { continue };
@@ -47,7 +47,7 @@ fn missing(
     target: &Workload,
     resource: Resource,
     others_may_add: bool,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     findings: &mut Findings,
 ) {
     let severity = if others_may_add {

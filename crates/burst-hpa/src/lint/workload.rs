@@ -4,7 +4,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::scan::source;
 use super::{Findings, Lint};
-use crate::path::Path;
+use crate::field_path::FieldPath;
 use crate::spec::spec;
 use crate::workload::Workload;
 
@@ -22,7 +22,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &
 
 fn containers(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
     let names: Vec<&str> = target.containers().map(|container| container.name.as_str()).collect();
-    let path = Path::ROOT.field("spec");
+    let path = FieldPath::ROOT.field("spec");
     let path = path.field("metrics");
     for (index, metric) in spec(hpa).metrics.iter().flatten().enumerate() {
         let Some(container) = source(metric).and_then(|source| source.container) else {

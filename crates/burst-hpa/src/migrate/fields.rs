@@ -3,9 +3,9 @@
 use crate::node::{Key, Node, NodeValue};
 
 #[derive(Default)]
-pub(super) struct Fields(pub Vec<(Key, Node)>);
+pub(super) struct ObjectFields(pub Vec<(Key, Node)>);
 
-impl Fields {
+impl ObjectFields {
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(own, _)| own.name == name)
     }
@@ -38,10 +38,10 @@ impl Fields {
     }
 
     /// Rewrites the object in a field. A missing field is only created if the rewrite adds something.
-    pub(super) fn within(&mut self, name: &str, rewrite: impl FnOnce(&mut Fields)) {
+    pub(super) fn within(&mut self, name: &str, rewrite: impl FnOnce(&mut ObjectFields)) {
         let mut inner = match self.last_mut(name).map(|node| &mut node.value) {
-            Some(NodeValue::Object(fields)) => Fields(std::mem::take(fields)),
-            Some(NodeValue::Null) | None => Fields::default(),
+            Some(NodeValue::Object(fields)) => ObjectFields(std::mem::take(fields)),
+            Some(NodeValue::Null) | None => ObjectFields::default(),
             Some(_) => return,
         };
         rewrite(&mut inner);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::int::int32;
 use super::memory::Memory;
-use super::plan::{Behavior, Plan, Policy, Rules, Step};
+use super::plan::{AllowedChange, Behavior, Plan, Policy, Rules};
 use super::time::Time;
 use crate::behavior::SelectPolicy;
 use crate::status::Reason;
@@ -131,11 +131,11 @@ impl Direction {
     /// it always removes a pod.
     fn step(self, policy: Policy, before: i32) -> i32 {
         let whole = f64::from(before);
-        match (self, policy.step) {
-            (Self::Up, Step::Pods(value)) => before.wrapping_add(value),
-            (Self::Up, Step::Percent(value)) => int32((whole * (1.0 + f64::from(value) / 100.0)).ceil()),
-            (Self::Down, Step::Pods(value)) => before.wrapping_sub(value),
-            (Self::Down, Step::Percent(value)) => int32(whole * (1.0 - f64::from(value) / 100.0)),
+        match (self, policy.allowed_change) {
+            (Self::Up, AllowedChange::Pods(value)) => before.wrapping_add(value),
+            (Self::Up, AllowedChange::Percent(value)) => int32((whole * (1.0 + f64::from(value) / 100.0)).ceil()),
+            (Self::Down, AllowedChange::Pods(value)) => before.wrapping_sub(value),
+            (Self::Down, AllowedChange::Percent(value)) => int32(whole * (1.0 - f64::from(value) / 100.0)),
         }
     }
 }
@@ -166,9 +166,15 @@ mod tests {
         }
     }
 
-    fn rules(select: SelectPolicy, steps: &[Step]) -> Rules {
+    fn rules(select: SelectPolicy, steps: &[AllowedChange]) -> Rules {
         let period = Duration::from_secs(60);
-        let policies = steps.iter().map(|step| Policy { step: *step, period }).collect();
+        let policies = steps
+            .iter()
+            .map(|step| Policy {
+                allowed_change: *step,
+                period,
+            })
+            .collect();
         Rules {
             window: None,
             select,
@@ -177,7 +183,7 @@ mod tests {
         }
     }
 
-    fn limited(select: SelectPolicy, steps: &[Step], memory: &Memory, current: i32, desired: i32) -> Limited {
+    fn limited(select: SelectPolicy, steps: &[AllowedChange], memory: &Memory, current: i32, desired: i32) -> Limited {
         let behavior = Behavior {
             scale_up: rules(select, steps),
             scale_down: rules(select, steps),
@@ -196,7 +202,7 @@ mod tests {
 
     #[test]
     fn select_policy_picks_the_larger_or_the_smaller_change() {
-        let steps = [Step::Pods(4), Step::Percent(100)];
+        let steps = [AllowedChange::Pods(4), AllowedChange::Percent(100)];
         let memory = Memory::default();
         assert_eq!(
             limited(SelectPolicy::Max, &steps, &memory, 3, 90),
@@ -221,11 +227,11 @@ mod tests {
     fn a_percentage_always_moves_one_pod() {
         let memory = Memory::default();
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Percent(1)], &memory, 5, 90),
+            limited(SelectPolicy::Max, &[AllowedChange::Percent(1)], &memory, 5, 90),
             (6, Some(Limit::ScaleUpRate))
         );
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Percent(1)], &memory, 5, 2),
+            limited(SelectPolicy::Max, &[AllowedChange::Percent(1)], &memory, 5, 2),
             (4, Some(Limit::ScaleDownRate))
         );
     }
@@ -237,14 +243,14 @@ mod tests {
             .added
             .add(3, NOW - Duration::from_secs(59), NOW - Duration::from_secs(60));
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 90),
+            limited(SelectPolicy::Max, &[AllowedChange::Pods(4)], &memory, 8, 90),
             (9, Some(Limit::ScaleUpRate))
         );
         memory
             .added
             .add(3, NOW - Duration::from_secs(30), NOW - Duration::from_secs(60));
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 90),
+            limited(SelectPolicy::Max, &[AllowedChange::Pods(4)], &memory, 8, 90),
             (8, Some(Limit::ScaleUpRate))
         );
     }
@@ -254,7 +260,7 @@ mod tests {
         let mut memory = Memory::default();
         memory.removed.add(9, NOW - Duration::from_secs(30), Time::DISTANT_PAST);
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 2),
+            limited(SelectPolicy::Max, &[AllowedChange::Pods(4)], &memory, 8, 2),
             (8, Some(Limit::ScaleDownRate))
         );
     }

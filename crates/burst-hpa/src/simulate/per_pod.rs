@@ -3,7 +3,7 @@
 use super::failure::MetricError;
 use super::int::int32;
 use super::observation::{Pod, Samples};
-use super::plan::ResourceTarget;
+use super::plan::ResourceTargetValue;
 use super::pods::{Groups, group};
 use super::sync_input::SyncInput;
 use super::tolerance::Tolerance;
@@ -11,7 +11,7 @@ use super::usage_ratio::{UsageRatio, UsageTarget, Values};
 
 /// A metric with a sample for each pod.
 pub(super) struct PerPod<'a> {
-    pub(super) target: ResourceTarget,
+    pub(super) target: ResourceTargetValue,
     /// The resource. None for a Pods metric.
     pub(super) resource: Option<&'a str>,
     pub(super) container: Option<&'a str>,
@@ -43,7 +43,7 @@ impl PerPod<'_> {
     /// Returns the request of each pod. A utilization target needs the requests of all pods, including those that do not
     /// count.
     fn requests<'p>(&self, pods: &'p [Pod]) -> Result<Values<'p>, MetricError> {
-        let (ResourceTarget::Utilization(_), Some(resource)) = (self.target, self.resource) else {
+        let (ResourceTargetValue::Utilization(_), Some(resource)) = (self.target, self.resource) else {
             return Ok(Values::new());
         };
         pods.iter()
@@ -127,7 +127,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::observation::{Phase, Ready, Sample};
-    use super::super::options::Options;
+    use super::super::options::ControllerOptions;
     use super::super::requests::Requests;
     use super::super::time::Time;
     use super::*;
@@ -169,9 +169,9 @@ mod tests {
             .zip(usage)
             .filter_map(|(name, value)| Some((name.clone(), sample((*value)?))));
         let samples: Samples = sampled.collect();
-        let groups = group(&pods, &samples, true, &Options::default(), NOW);
+        let groups = group(&pods, &samples, true, &ControllerOptions::default(), NOW);
         let requests = pods.iter().map(|pod| (pod.name.as_str(), 100)).collect();
-        let gauge = UsageTarget::new(ResourceTarget::Utilization(50), requests);
+        let gauge = UsageTarget::new(ResourceTargetValue::Utilization(50), requests);
         let values = counted(&samples, &groups);
         let ratio = gauge.read(&values).unwrap().ratio;
         let replicas = i32::try_from(pods.len()).unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::memory::{Recommendation, Recommendations};
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Behavior;
 use super::time::Time;
 use crate::status::Reason;
@@ -57,7 +57,7 @@ pub(super) fn with_behavior(
     proposed: i32,
     current: i32,
     behavior: &Behavior,
-    options: &Options,
+    options: &ControllerOptions,
     now: Time,
 ) -> i32 {
     let up_start = now - behavior.scale_up.window.unwrap_or_default();
@@ -138,9 +138,9 @@ mod tests {
             scale_down: rules(None),
         };
         // The entry at the edge stays outside the window, because the controller drops the half second.
-        let options = Options {
+        let options = ControllerOptions {
             downscale_stabilization: Duration::from_millis(300_500),
-            ..Options::default()
+            ..ControllerOptions::default()
         };
         let stabilized = |entries: &[(i32, i64)], proposed| {
             let now = Time::from_secs(1000);
@@ -162,7 +162,7 @@ mod tests {
         let (mut plain, mut behaved) = (Recommendations::default(), Recommendations::default());
         for now in (0..1000).map(Time::from_secs) {
             without_behavior(&mut plain, 1, Duration::from_secs(20), now);
-            with_behavior(&mut behaved, 1, 1, &behavior, &Options::default(), now);
+            with_behavior(&mut behaved, 1, 1, &behavior, &ControllerOptions::default(), now);
         }
         assert_eq!((plain.iter().count(), behaved.iter().count()), (21, 21));
     }

@@ -7,21 +7,21 @@ use super::failure::MetricFailure;
 use super::limits::longest_period;
 use super::metric::Proposal;
 use super::observation::{Observation, Scale};
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Plan;
 use super::report::{Decision, Outcome, Report};
 use super::state::State;
-use super::status::Status;
+use super::status::SimulatedStatus;
 use super::sync_input::SyncInput;
 use super::time::Time;
 use crate::status::ConditionType;
 
-/// Runs one sync, as the controller does every [`Options::sync_period`].
+/// Runs one sync, as the controller does every [`ControllerOptions::sync_period`].
 ///
 /// `state` comes from the last sync, or is [`State::default`]. The caller sets the target to [`Report::replicas`] and passes
 /// the returned state to the next sync.
 #[must_use]
-pub fn sync(plan: &Plan, seen: &Observation, options: &Options, state: State, now: Time) -> (State, Report) {
+pub fn sync(plan: &Plan, seen: &Observation, options: &ControllerOptions, state: State, now: Time) -> (State, Report) {
     let mut sync = Sync {
         plan,
         seen,
@@ -36,7 +36,7 @@ pub fn sync(plan: &Plan, seen: &Observation, options: &Options, state: State, no
 struct Sync<'a> {
     plan: &'a Plan,
     seen: &'a Observation,
-    options: &'a Options,
+    options: &'a ControllerOptions,
     state: State,
     now: Time,
 }
@@ -220,7 +220,7 @@ impl Sync<'_> {
         }
     }
 
-    fn status(&mut self) -> &mut Status {
+    fn status(&mut self) -> &mut SimulatedStatus {
         &mut self.state.status
     }
 }

@@ -1,6 +1,6 @@
 //! How far a metric may differ from its target before the controller acts.
 
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Plan;
 
 /// The range around a metric's target in which the replicas do not change, as fractions of the target.
@@ -15,7 +15,7 @@ pub struct Tolerance {
 impl Tolerance {
     /// Returns `behavior.scale{Up,Down}.tolerance` where it is set and enabled, otherwise the tolerance of the cluster.
     #[must_use]
-    pub fn of(plan: &Plan, options: &Options) -> Self {
+    pub fn of(plan: &Plan, options: &ControllerOptions) -> Self {
         let behavior = plan.behavior.as_ref().filter(|_| options.configurable_tolerance);
         let cluster = options.tolerance;
         Self {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use burst_labels::content;
 use clap::{Args, ValueEnum};
 
-use super::Output;
+use super::OutputFormat;
 use crate::user::{HPA_CONTROLLER, groups_of};
 
 /// The policies, and the user whose queries they decide.
@@ -74,7 +74,7 @@ pub struct PolicyTestArgs {
     pub hpas: Vec<PathBuf>,
     /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Output,
+    pub output: OutputFormat,
 }
 
 /// The arguments of `burstctl policy admission`.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use burst_hpa::simulate::Options;
+use burst_hpa::simulate::ControllerOptions;
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
-pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &Options) -> Vec<String> {
+pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &ControllerOptions) -> Vec<String> {
     let sync = length(options.sync_period);
     let stabilization = length(options.downscale_stabilization);
     let Some(behavior) = &spec.behavior else {

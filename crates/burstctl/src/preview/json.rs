@@ -82,7 +82,7 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
 
 fn service<'a>(header: &'a str, service_preview: &'a ServicePreview) -> Service<'a> {
     Service {
-        service: service_preview.of.to_string(),
+        service: service_preview.service.to_string(),
         header,
         value: service_preview.value.as_deref().ok(),
         why: service_preview.value.as_ref().err().map(|why| Reason {

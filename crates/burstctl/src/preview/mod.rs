@@ -16,7 +16,7 @@ use burst_model::serve::{Absence, ServingCache};
 use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
 
-use crate::args::Output;
+use crate::args::OutputFormat;
 use crate::printer::Printer;
 
 pub use read::{ApiAnswer, ClusterRead, ListError, read};
@@ -40,7 +40,7 @@ pub struct Preview {
 #[derive(Debug)]
 pub struct ServicePreview {
     /// The namespace and name of the Service.
-    pub of: ObjectName,
+    pub service: ObjectName,
     /// The header's value, or why there is none.
     pub value: Result<String, NoHeader>,
     /// Findings about the Service, whether or not it has a header.
@@ -74,7 +74,7 @@ pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview,
             .header_of_service(config, &explained.name)
             .map(|value| value.to_string())
             .map_err(|absence| explained.no_load.map_or(NoHeader::Filter(absence), NoHeader::NoLoad)),
-        of: explained.name,
+        service: explained.name,
         remarks: explained.findings,
     });
     Ok(Preview {
@@ -177,10 +177,10 @@ impl Preview {
 ///
 /// # Errors
 /// Returns an error if the printer cannot write.
-pub fn write(preview: &Preview, output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
+pub fn write(preview: &Preview, output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
     match output {
-        Output::Text => text::write(preview, printer),
-        Output::Json => json::write(preview, printer),
+        OutputFormat::Text => text::write(preview, printer),
+        OutputFormat::Json => json::write(preview, printer),
     }
 }
 

@@ -16,7 +16,7 @@ const NONE: Style = Style::new().dimmed();
 const TROUBLE: Style = AnsiColor::Yellow.on_default();
 
 /// A line of the table.
-struct Row {
+struct TableRow {
     first: String,
     second: String,
     style: Style,
@@ -25,7 +25,7 @@ struct Row {
 pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<()> {
     let (lines, advice) = lines(preview);
     let width = lines.iter().map(|line| line.first.chars().count()).max().unwrap_or(0);
-    for Row { first, second, style } in &lines {
+    for TableRow { first, second, style } in &lines {
         printer.styled_line(&[(*style, &format_args!("{first:width$}{GAP}{second}"))])?;
     }
     if !advice.is_empty() {
@@ -38,15 +38,15 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
 }
 
 /// Returns the lines of the table, and the advice for each reason in them.
-fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) {
+fn lines(preview: &Preview) -> (Vec<TableRow>, BTreeMap<&'static str, &'static str>) {
     let mut table = Table::default();
     table.row("SERVICE", preview.header.clone(), HEADING);
     for service_preview in &preview.services {
         match &service_preview.value {
-            Ok(value) => table.row(&service_preview.of.to_string(), value.clone(), Style::new()),
+            Ok(value) => table.row(&service_preview.service.to_string(), value.clone(), Style::new()),
             Err(no_header) => {
                 let style = if no_header.is_problem() { TROUBLE } else { NONE };
-                let first = service_preview.of.to_string();
+                let first = service_preview.service.to_string();
                 table.reason(&first, no_header, (no_header.word(), no_header.advice()), style);
             }
         }
@@ -76,14 +76,14 @@ fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) 
 
 #[derive(Default)]
 struct Table {
-    lines: Vec<Row>,
+    lines: Vec<TableRow>,
     advice: BTreeMap<&'static str, &'static str>,
 }
 
 impl Table {
     fn row(&mut self, first: &str, second: String, style: Style) {
         let first = first.to_owned();
-        self.lines.push(Row { first, second, style });
+        self.lines.push(TableRow { first, second, style });
     }
 
     fn reason(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use burst_hpa::{ErrorType, Node, NodeValue, Options, Severity};
 use burstctl::args::LintFormat;
 use burstctl::finding::FindingKind;
-use burstctl::input::{Input, Source};
+use burstctl::input::{Input, SourceFile};
 use burstctl::lint::{check, write};
 use burstctl::printer::Printer;
 use burstctl::yaml::to_yaml;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 fn input(text: &str) -> Input {
     let (name, text) = ("shop.yaml".to_owned(), text.to_owned());
-    Input::from_sources([Source { name, text }])
+    Input::from_sources([SourceFile { name, text }])
 }
 
 fn lint(text: &str, format: LintFormat, options: Options) -> String {
@@ -195,7 +195,7 @@ fn file_names_are_uris_in_sarif() {
         ("a:b#é.yaml", "a%3Ab%23%C3%A9.yaml"),
     ] {
         let (name, text) = (name.to_owned(), "- 1\n".to_owned());
-        let input = Input::from_sources([Source { name, text }]);
+        let input = Input::from_sources([SourceFile { name, text }]);
         let mut out = Vec::new();
         let findings = check(&input, Options::default());
         write(

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::support::{burstctl, hpa_command, transcript};
 use burst_hpa::{Options, Severity};
 use burst_testkit::Part;
-use burstctl::input::{Input, Source};
+use burstctl::input::{Input, SourceFile};
 use burstctl::render::SCHEMA;
 use burstctl::run::Outcome;
 use burstctl::yaml::documents;
@@ -238,12 +238,12 @@ fn any_short() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn rendered_output_is_valid(text in any_short()) {
-        let source = Source { name: "short.yaml".to_owned(), text };
+        let source = SourceFile { name: "short.yaml".to_owned(), text };
         let input = Input::from_sources([source]);
         let rendered = render::render(&input, Options::default(), false);
         prop_assert_eq!(rendered.documents.len() + usize::from(!rendered.findings.is_empty()), 1);
         for text in rendered.documents {
-            let input = Input::from_sources([Source { name: String::new(), text }]);
+            let input = Input::from_sources([SourceFile { name: String::new(), text }]);
             let errors: Vec<_> = lint::check(&input, Options::default())
                 .into_iter()
                 .filter(|finding| finding.severity == Severity::Error)

@@ -5,10 +5,10 @@ use k8s_openapi::api::autoscaling::v2::{MetricIdentifier, MetricSpec, MetricTarg
 use super::error::ReadError;
 use super::{quantity, selector};
 use crate::metric::{SourceType, TargetType};
-use crate::simulate::plan::{Metric, Object, ResourceTarget, Series, SingleValueTarget};
+use crate::simulate::plan::{MetricSource, Object, ResourceTargetValue, Series, SingleValueTarget};
 
 /// All metrics; a defaulted spec has at least one.
-pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
+pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<MetricSource>, ReadError> {
     if specs.is_empty() {
         return Err(ReadError::missing("spec.metrics"));
     }
@@ -19,7 +19,7 @@ pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
         .collect()
 }
 
-fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
+fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
     match spec
         .type_
         .parse()
@@ -28,7 +28,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
         SourceType::Resource => {
             let source = there(spec.resource.as_ref(), at, "resource")?;
             let target = resource_target(&source.target, &format!("{at}.resource.target"))?;
-            Ok(Metric::Resource {
+            Ok(MetricSource::Resource {
                 resource: source.name.clone(),
                 target,
             })
@@ -36,7 +36,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
         SourceType::ContainerResource => {
             let source = there(spec.container_resource.as_ref(), at, "containerResource")?;
             let target = resource_target(&source.target, &format!("{at}.containerResource.target"))?;
-            Ok(Metric::ContainerResource {
+            Ok(MetricSource::ContainerResource {
                 resource: source.name.clone(),
                 container: source.container.clone(),
                 target,
@@ -50,7 +50,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
                 .average_value
                 .as_ref()
                 .ok_or_else(|| ReadError::missing(field.as_str()))?;
-            Ok(Metric::Pods {
+            Ok(MetricSource::Pods {
                 metric: series(&source.metric),
                 average: quantity::milli(average, &field)?,
             })
@@ -62,7 +62,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
                 name: source.described_object.name.clone(),
             };
             let target = object_target(&source.target, &format!("{at}.object.target"))?;
-            Ok(Metric::Object {
+            Ok(MetricSource::Object {
                 object,
                 metric: series(&source.metric),
                 target,
@@ -71,7 +71,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
         SourceType::External => {
             let source = there(spec.external.as_ref(), at, "external")?;
             let target = external_target(&source.target, &format!("{at}.external.target"))?;
-            Ok(Metric::External {
+            Ok(MetricSource::External {
                 metric: series(&source.metric),
                 target,
             })
@@ -93,15 +93,15 @@ fn series(metric: &MetricIdentifier) -> Series {
 }
 
 /// The controller goes by the value that is set, not by `target.type`; of two it takes the average.
-fn resource_target(target: &MetricTarget, at: &str) -> Result<ResourceTarget, ReadError> {
+fn resource_target(target: &MetricTarget, at: &str) -> Result<ResourceTargetValue, ReadError> {
     if let Some(average) = &target.average_value {
-        return Ok(ResourceTarget::AverageValue(quantity::milli(
+        return Ok(ResourceTargetValue::AverageValue(quantity::milli(
             average,
             &format!("{at}.averageValue"),
         )?));
     }
     match target.average_utilization {
-        Some(percent) => Ok(ResourceTarget::Utilization(percent)),
+        Some(percent) => Ok(ResourceTargetValue::Utilization(percent)),
         None => Err(ReadError::missing(format!("{at}.averageUtilization"))),
     }
 }
