@@ -57,7 +57,7 @@ fn main() {
 
 impl BulkClient {
     fn start(ports: Ports) -> Self {
-        let envoy = proxy::start(FilterUnderTest::Ours, 1, ports);
+        let envoy = proxy::start(FilterUnderTest::BurstMetrics, 1, ports);
         let mut connection = Connection::open(proxy::address(&envoy)).expect("a connection");
         wait::until(PATIENCE, "a snapshot", || {
             connection

@@ -55,7 +55,7 @@ fn ready(filter: FilterUnderTest, ports: Ports) -> Envoy {
     for connection in &mut connections {
         wait::until(PATIENCE, "the header", || {
             let answer = connection.ask(&Request::get("/")).expect("an answer");
-            answer.header("x-burst").is_some() == (filter == FilterUnderTest::Ours)
+            answer.header("x-burst").is_some() == (filter == FilterUnderTest::BurstMetrics)
         });
     }
     envoy

@@ -55,10 +55,10 @@ fn print(contenders: &Contenders, slices: &[Vec<rows::Slice>]) {
         table.durations(format!("{}: worker", row.label), times);
     }
     println!("… less the time of Envoy alone for the same bytes, which is near the longest callback:");
-    for (row, ours) in ROWS.iter().zip(slices) {
+    for (row, row_slices) in ROWS.iter().zip(slices) {
         if let Some(ready) = row.ready_made.and_then(row_index) {
-            let own = ours.iter().zip(&slices[ready]);
-            let own = own.map(|(ours, ready)| ours.busiest_worker.saturating_sub(ready.busiest_worker));
+            let own = row_slices.iter().zip(&slices[ready]);
+            let own = own.map(|(row_slices, ready)| row_slices.busiest_worker.saturating_sub(ready.busiest_worker));
             table.durations(format!("{}: beyond ready-made", row.label), own.collect());
         }
     }

@@ -192,8 +192,8 @@ impl Variant {
             FilterChain::Lua(lua) => Some(lua_filter(lua)),
             FilterChain::Other(name) => Some(wasm_filter(self.key, &compiled_filter(name), &json!({}))),
             FilterChain::Trimmed(name, used) => Some(wasm_filter(self.key, &modules::trimmed(name, used), &json!({}))),
-            FilterChain::HeaderOnly => Some(self.own("burst-metrics-header.wasm", "{}")),
-            FilterChain::Full(keys) => Some(self.own("burst-metrics.wasm", keys)),
+            FilterChain::HeaderOnly => Some(self.burst_metrics("burst-metrics-header.wasm", "{}")),
+            FilterChain::Full(keys) => Some(self.burst_metrics("burst-metrics.wasm", keys)),
         }
     }
 
@@ -203,7 +203,7 @@ impl Variant {
         matches!(self.chain, FilterChain::ResponseHeadersToAdd).then(add)
     }
 
-    fn own(self, module: &str, keys: &str) -> Value {
+    fn burst_metrics(self, module: &str, keys: &str) -> Value {
         let mut configuration: Value = serde_json::from_str(keys).expect("JSON");
         configuration["cluster"] = json!("kube_api");
         // The filter reads the cluster once, before the measurement.

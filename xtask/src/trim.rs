@@ -75,11 +75,11 @@ mod tests {
     #[test]
     fn an_unused_export_is_removed_with_its_code() {
         let trimmed = Module::from_buffer(&trim(&module(&FULL), &HEADER).unwrap()).unwrap();
-        let mut left: Vec<_> = trimmed.exports.iter().map(|export| export.name.as_str()).collect();
-        let mut kept: Vec<_> = HEADER.exports().collect();
-        left.sort_unstable();
-        kept.sort_unstable();
-        assert_eq!(left, kept);
+        let mut exported: Vec<_> = trimmed.exports.iter().map(|export| export.name.as_str()).collect();
+        let mut expected: Vec<_> = HEADER.exports().collect();
+        exported.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(exported, expected);
         assert!(
             trimmed.funcs.by_name("proxy_on_request_headers").is_none(),
             "its function is still there"

@@ -40,10 +40,10 @@ fn code(text: &str) -> String {
 /// The paths that begin with `crate` or `super`, with the trees of `use` taken apart.
 fn paths(code: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let is_path_character = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     for root in ["crate::", "super::"] {
         for (at, _) in code.match_indices(root) {
-            if !code[..at].ends_with(word) {
+            if !code[..at].ends_with(is_path_character) {
                 expand(&code[at..], "", &mut found);
             }
         }

@@ -18,7 +18,7 @@ pub enum FilterUnderTest {
     /// `bench/filters/examples/empty.rs`.
     Empty,
     /// This project's.
-    Ours,
+    BurstMetrics,
 }
 
 impl FilterUnderTest {
@@ -26,14 +26,14 @@ impl FilterUnderTest {
     pub const ALL: [(&str, Self); 3] = [
         ("Envoy alone", Self::None),
         ("the empty filter", Self::Empty),
-        ("this filter", Self::Ours),
+        ("this filter", Self::BurstMetrics),
     ];
 
     fn config(self) -> Option<Value> {
         let (module, configuration) = match self {
             Self::None => return None,
             Self::Empty => (compiled_filter("empty"), json!({})),
-            Self::Ours => (
+            Self::BurstMetrics => (
                 burst_testkit::wasm("burst-metrics.wasm"),
                 json!({"cluster": "kube_api", "sync": {"mode": "watch"}, "clusters": [{"name": "{service}.{namespace}"}]}),
             ),
@@ -115,8 +115,8 @@ pub fn cluster(name: &str, port: u16) -> Value {
 /// If `make bench` has not compiled it.
 #[must_use]
 pub fn compiled_filter(name: &str) -> PathBuf {
-    let ours = burst_testkit::wasm("burst-metrics.wasm");
-    let target = ours.ancestors().nth(2).expect("the target folder");
+    let module = burst_testkit::wasm("burst-metrics.wasm");
+    let target = module.ancestors().nth(2).expect("the target folder");
     let module = target.join(format!("wasm32-unknown-unknown/release/examples/{name}.wasm"));
     assert!(module.exists(), "{} is missing: run `make bench`", module.display());
     module

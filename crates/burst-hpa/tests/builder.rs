@@ -30,13 +30,13 @@ fn refusals(hpa: &Hpa) -> Vec<String> {
 #[test]
 fn name_and_namespace_come_from_the_target_unless_given() {
     let set: StatefulSet = serde_json::from_value(json!({"metadata": {"name": "db", "namespace": "shop"}})).unwrap();
-    let own = Hpa::new(&set, 3).build().unwrap().metadata;
+    let metadata = Hpa::new(&set, 3).build().unwrap().metadata;
     assert_eq!(
-        (own.name.as_deref(), own.namespace.as_deref()),
+        (metadata.name.as_deref(), metadata.namespace.as_deref()),
         (Some("db"), Some("shop"))
     );
-    let silent = ScaleTarget::stateful_set("db");
-    let given = Hpa::new(silent, 3)
+    let without_namespace = ScaleTarget::stateful_set("db");
+    let given = Hpa::new(without_namespace, 3)
         .name("other")
         .namespace("there")
         .build()

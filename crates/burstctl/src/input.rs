@@ -195,7 +195,7 @@ fn reject_invalid_utf8(content: Result<Node, SyntaxError>, invalid_utf8: &[Mark]
 fn is_manifest(path: &Path) -> bool {
     let has_manifest_extension = path
         .extension()
-        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|word| extension == *word));
+        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known));
     match path.metadata() {
         Ok(found) if found.is_dir() => !path.is_symlink(),
         Ok(found) => has_manifest_extension && found.is_file(),

@@ -13,11 +13,11 @@ pub(crate) fn groups_of(user: &str) -> Vec<String> {
         .map(|(namespace, _)| namespace);
     let of_accounts = namespace.map(|namespace| {
         let all = "system:serviceaccounts".to_owned();
-        let own = format!("{all}:{namespace}");
-        [all, own]
+        let of_namespace = format!("{all}:{namespace}");
+        [all, of_namespace]
     });
-    let everybody = "system:authenticated".to_owned();
-    of_accounts.into_iter().flatten().chain([everybody]).collect()
+    let authenticated = "system:authenticated".to_owned();
+    of_accounts.into_iter().flatten().chain([authenticated]).collect()
 }
 
 #[cfg(test)]

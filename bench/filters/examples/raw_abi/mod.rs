@@ -37,11 +37,11 @@ pub(crate) extern "C" fn proxy_abi_version_0_2_1() {}
 
 #[cfg_attr(target_arch = "wasm32", unsafe(export_name = "malloc"))]
 pub(crate) extern "C" fn allocate(size: usize) -> *mut u8 {
-    let place = &raw mut ANSWER;
+    let answer = &raw mut ANSWER;
     if size > 4096 {
         std::ptr::null_mut()
     } else {
-        place.cast()
+        answer.cast()
     }
 }
 

@@ -317,9 +317,9 @@ impl Hpa {
 
     fn other_namespace(&self) -> Option<BuildError> {
         let target = self.target.workload()?;
-        let (own, theirs) = (self.metadata.namespace.as_ref()?, target.namespace.as_ref()?);
-        (own != theirs).then(|| BuildError::OtherNamespace {
-            hpa: own.clone(),
+        let (hpa_namespace, target_namespace) = (self.metadata.namespace.as_ref()?, target.namespace.as_ref()?);
+        (hpa_namespace != target_namespace).then(|| BuildError::OtherNamespace {
+            hpa: hpa_namespace.clone(),
             target: target.title(),
         })
     }

@@ -26,13 +26,14 @@ pub(super) fn lint(
         return;
     }
     let metadata = target.template.metadata.as_ref();
-    let marks = |key: &str| {
+    let label_or_annotation = |key: &str| {
         let labels = metadata.and_then(|metadata| metadata.labels.as_ref()?.get(key));
         labels.or(metadata.and_then(|metadata| metadata.annotations.as_ref()?.get(key)))
     };
-    let announced =
-        |(key, value, _): &&(&str, &str, &str)| marks(key).is_some_and(|own| value.is_empty() || own == value);
-    let Some((key, _, sidecar)) = INJECTORS.iter().find(announced) else {
+    let is_requested = |(key, value, _): &&(&str, &str, &str)| {
+        label_or_annotation(key).is_some_and(|actual| value.is_empty() || actual == value)
+    };
+    let Some((key, _, sidecar)) = INJECTORS.iter().find(is_requested) else {
         return;
     };
     if target.containers().any(|container| container.name == *sidecar) {

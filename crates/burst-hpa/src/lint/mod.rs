@@ -89,15 +89,15 @@ pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Opt
 
 fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
     spec::lint(hpa, options, findings);
-    let own = crate::spec::spec(hpa);
+    let hpa_spec = crate::spec::spec(hpa);
     let path = FieldPath::ROOT.field("spec");
     metric::lint(
-        own.metrics.as_deref().unwrap_or_default(),
+        hpa_spec.metrics.as_deref().unwrap_or_default(),
         &path.field("metrics"),
         findings,
     );
-    behavior::lint(own, &path.field("behavior"), findings);
-    zero::lint(own, &path, findings);
+    behavior::lint(hpa_spec, &path.field("behavior"), findings);
+    zero::lint(hpa_spec, &path, findings);
     band::lint(hpa, options, findings);
 }
 

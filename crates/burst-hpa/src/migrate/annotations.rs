@@ -24,8 +24,8 @@ pub(super) fn unfold(document: &mut ObjectFields, notes: &mut Vec<Note>) {
     let mut annotations = Annotations { found: Vec::new() };
     document.within("metadata", |metadata| {
         metadata.within("annotations", |all| annotations.take_from(all));
-        let left = metadata.last_mut("annotations").map(|node| &node.value);
-        if matches!(left, Some(NodeValue::Object(fields)) if fields.is_empty()) {
+        let remaining = metadata.last_mut("annotations").map(|node| &node.value);
+        if matches!(remaining, Some(NodeValue::Object(fields)) if fields.is_empty()) {
             metadata.take("annotations");
         }
     });

@@ -7,25 +7,25 @@ pub(super) struct ObjectFields(pub Vec<(Key, Node)>);
 
 impl ObjectFields {
     pub(super) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(own, _)| own.name == name)
+        self.0.iter().any(|(key, _)| key.name == name)
     }
 
     pub(super) fn last_mut(&mut self, name: &str) -> Option<&mut Node> {
         self.0
             .iter_mut()
             .rev()
-            .find(|(own, _)| own.name == name)
+            .find(|(key, _)| key.name == name)
             .map(|(_, node)| node)
     }
 
     pub(super) fn take(&mut self, name: &str) -> Option<Node> {
-        let index = self.0.iter().rposition(|(own, _)| own.name == name)?;
+        let index = self.0.iter().rposition(|(key, _)| key.name == name)?;
         Some(self.0.remove(index).1)
     }
 
     pub(super) fn set(&mut self, name: &str, node: Node) {
         match self.last_mut(name) {
-            Some(own) => *own = node,
+            Some(existing) => *existing = node,
             None => self.0.push((name.into(), node)),
         }
     }

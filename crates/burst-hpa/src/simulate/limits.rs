@@ -118,7 +118,7 @@ impl Direction {
             let before = current
                 .wrapping_sub(memory.added.since(start))
                 .wrapping_add(memory.removed.since(start));
-            self.step(*policy, before)
+            self.allowed_size(*policy, before)
         });
         match (rules.select, self) {
             (SelectPolicy::Disabled, _) => current,
@@ -129,13 +129,13 @@ impl Direction {
 
     /// A percentage rounds up for a scale-up, so that it always adds a pod. It rounds towards zero for a scale-down, so that
     /// it always removes a pod.
-    fn step(self, policy: Policy, before: i32) -> i32 {
-        let whole = f64::from(before);
+    fn allowed_size(self, policy: Policy, before: i32) -> i32 {
+        let size = f64::from(before);
         match (self, policy.allowed_change) {
             (Self::Up, AllowedChange::Pods(value)) => before.wrapping_add(value),
-            (Self::Up, AllowedChange::Percent(value)) => int32((whole * (1.0 + f64::from(value) / 100.0)).ceil()),
+            (Self::Up, AllowedChange::Percent(value)) => int32((size * (1.0 + f64::from(value) / 100.0)).ceil()),
             (Self::Down, AllowedChange::Pods(value)) => before.wrapping_sub(value),
-            (Self::Down, AllowedChange::Percent(value)) => int32(whole * (1.0 - f64::from(value) / 100.0)),
+            (Self::Down, AllowedChange::Percent(value)) => int32(size * (1.0 - f64::from(value) / 100.0)),
         }
     }
 }
@@ -166,12 +166,12 @@ mod tests {
         }
     }
 
-    fn rules(select: SelectPolicy, steps: &[AllowedChange]) -> Rules {
+    fn rules(select: SelectPolicy, allowed_changes: &[AllowedChange]) -> Rules {
         let period = Duration::from_secs(60);
-        let policies = steps
+        let policies = allowed_changes
             .iter()
-            .map(|step| Policy {
-                allowed_change: *step,
+            .map(|allowed_change| Policy {
+                allowed_change: *allowed_change,
                 period,
             })
             .collect();
@@ -183,10 +183,16 @@ mod tests {
         }
     }
 
-    fn limited(select: SelectPolicy, steps: &[AllowedChange], memory: &Memory, current: i32, desired: i32) -> Limited {
+    fn limited(
+        select: SelectPolicy,
+        allowed_changes: &[AllowedChange],
+        memory: &Memory,
+        current: i32,
+        desired: i32,
+    ) -> Limited {
         let behavior = Behavior {
-            scale_up: rules(select, steps),
-            scale_down: rules(select, steps),
+            scale_up: rules(select, allowed_changes),
+            scale_down: rules(select, allowed_changes),
         };
         with_behavior(&plan(100), &behavior, memory, current, desired, NOW)
     }
@@ -202,23 +208,23 @@ mod tests {
 
     #[test]
     fn select_policy_picks_the_larger_or_the_smaller_change() {
-        let steps = [AllowedChange::Pods(4), AllowedChange::Percent(100)];
+        let allowed_changes = [AllowedChange::Pods(4), AllowedChange::Percent(100)];
         let memory = Memory::default();
         assert_eq!(
-            limited(SelectPolicy::Max, &steps, &memory, 3, 90),
+            limited(SelectPolicy::Max, &allowed_changes, &memory, 3, 90),
             (7, Some(Limit::ScaleUpRate))
         );
         assert_eq!(
-            limited(SelectPolicy::Min, &steps, &memory, 3, 90),
+            limited(SelectPolicy::Min, &allowed_changes, &memory, 3, 90),
             (6, Some(Limit::ScaleUpRate))
         );
-        assert_eq!(limited(SelectPolicy::Max, &steps, &memory, 8, 2), (2, None));
+        assert_eq!(limited(SelectPolicy::Max, &allowed_changes, &memory, 8, 2), (2, None));
         assert_eq!(
-            limited(SelectPolicy::Min, &steps, &memory, 8, 2),
+            limited(SelectPolicy::Min, &allowed_changes, &memory, 8, 2),
             (4, Some(Limit::ScaleDownRate))
         );
         assert_eq!(
-            limited(SelectPolicy::Disabled, &steps, &memory, 8, 2),
+            limited(SelectPolicy::Disabled, &allowed_changes, &memory, 8, 2),
             (8, Some(Limit::ScaleDownRate))
         );
     }

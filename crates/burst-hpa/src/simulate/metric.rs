@@ -33,14 +33,14 @@ pub struct MetricValue {
 }
 
 impl MetricValue {
-    fn whole(value: i64) -> Self {
+    fn from_value(value: i64) -> Self {
         Self {
             value: Some(value),
             ..Self::default()
         }
     }
 
-    fn average(value: i64) -> Self {
+    fn from_average(value: i64) -> Self {
         Self {
             average_value: Some(value),
             ..Self::default()
@@ -146,7 +146,7 @@ impl SyncInput<'_> {
                 let replicas = int32(self.by_share(usage, target));
                 Ok((
                     replicas,
-                    MetricValue::average(single_value::share(usage, self.scale.status_replicas)),
+                    MetricValue::from_average(single_value::share(usage, self.scale.status_replicas)),
                 ))
             }
         }
@@ -171,7 +171,7 @@ impl SyncInput<'_> {
                     true => i64::MAX,
                     false => single_value::share(usage, self.scale.status_replicas),
                 };
-                Ok((replicas, MetricValue::average(share)))
+                Ok((replicas, MetricValue::from_average(share)))
             }
         }
     }
@@ -184,7 +184,7 @@ impl SyncInput<'_> {
             &self.seen.pods,
             self.tolerance(),
         )?;
-        Ok((replicas, MetricValue::whole(usage)))
+        Ok((replicas, MetricValue::from_value(usage)))
     }
 
     fn by_share(&self, usage: i64, target: i64) -> f64 {

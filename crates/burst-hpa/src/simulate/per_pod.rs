@@ -29,14 +29,14 @@ impl PerPod<'_> {
         if values.is_empty() {
             return Err(MetricError::NoSamples);
         }
-        let gauge = UsageTarget::new(self.target, self.requests(pods)?);
-        let measure = gauge.read(&values).ok_or(MetricError::NoMatch)?;
+        let usage_target = UsageTarget::new(self.target, self.requests(pods)?);
+        let measure = usage_target.read(&values).ok_or(MetricError::NoMatch)?;
         let current = Current {
             replicas: input.scale.spec_replicas,
             ratio: measure.ratio,
             tolerance: input.tolerance(),
         };
-        let replicas = current.scaled(&gauge, values, &groups)?;
+        let replicas = current.scaled(&usage_target, values, &groups)?;
         Ok((replicas, measure))
     }
 
@@ -67,7 +67,7 @@ struct Current {
 impl Current {
     fn scaled<'v>(
         &self,
-        gauge: &UsageTarget<'_>,
+        usage_target: &UsageTarget<'_>,
         mut values: Values<'v>,
         groups: &Groups<'v>,
     ) -> Result<i32, MetricError> {
@@ -80,8 +80,8 @@ impl Current {
                 scaled(self.ratio, groups.ready)
             });
         }
-        values.extend(assumed(gauge, self.ratio, groups));
-        let filled = gauge.read(&values).ok_or(MetricError::NoMatch)?.ratio;
+        values.extend(assumed(usage_target, self.ratio, groups));
+        let filled = usage_target.read(&values).ok_or(MetricError::NoMatch)?.ratio;
         if self.tolerance.covers(filled) || turned(self.ratio, filled) {
             return Ok(self.replicas);
         }
@@ -104,10 +104,10 @@ fn counted<'a>(samples: &'a Samples, groups: &Groups<'a>) -> Values<'a> {
 }
 
 /// Returns assumed values for the pods without a usable sample. The values dampen the change.
-fn assumed<'a>(gauge: &UsageTarget<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
+fn assumed<'a>(usage_target: &UsageTarget<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
     let mut values = Values::new();
     if ratio < 1.0 {
-        values.extend(groups.missing.iter().map(|pod| (*pod, gauge.full(pod))));
+        values.extend(groups.missing.iter().map(|pod| (*pod, usage_target.full(pod))));
     } else if ratio > 1.0 {
         values.extend(groups.missing.iter().chain(&groups.unready).map(|pod| (*pod, 0)));
     }
@@ -171,16 +171,16 @@ mod tests {
         let samples: Samples = sampled.collect();
         let groups = group(&pods, &samples, true, &ControllerOptions::default(), NOW);
         let requests = pods.iter().map(|pod| (pod.name.as_str(), 100)).collect();
-        let gauge = UsageTarget::new(ResourceTargetValue::Utilization(50), requests);
+        let usage_target = UsageTarget::new(ResourceTargetValue::Utilization(50), requests);
         let values = counted(&samples, &groups);
-        let ratio = gauge.read(&values).unwrap().ratio;
+        let ratio = usage_target.read(&values).unwrap().ratio;
         let replicas = i32::try_from(pods.len()).unwrap();
         let current = Current {
             replicas,
             ratio,
             tolerance: Tolerance { down: 0.1, up: 0.1 },
         };
-        current.scaled(&gauge, values, &groups).unwrap()
+        current.scaled(&usage_target, values, &groups).unwrap()
     }
 
     #[test]

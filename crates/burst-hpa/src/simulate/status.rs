@@ -115,15 +115,15 @@ impl SimulatedStatus {
     }
 
     /// Records whether the controller itself scaled the target to zero.
-    pub(super) fn zeroed(&mut self, ours: bool, now: Time) {
-        let (reason, message) = match ours {
+    pub(super) fn zeroed(&mut self, by_controller: bool, now: Time) {
+        let (reason, message) = match by_controller {
             true => (Reason::ScaledToZero, "the HPA controller scaled the workload to zero"),
             false => (
                 Reason::NotScaledToZero,
                 "the HPA controller did not scale the workload to zero",
             ),
         };
-        self.set(ScaledToZero, ours, reason, message.to_owned(), now);
+        self.set(ScaledToZero, by_controller, reason, message.to_owned(), now);
     }
 
     /// Returns whether the controller itself scaled the target to zero.

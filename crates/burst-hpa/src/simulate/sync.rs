@@ -86,8 +86,8 @@ impl Sync<'_> {
             ..
         } = *self.plan;
         if current == 0 {
-            let ours = self.options.scale_to_zero && self.state.status.is_zeroed();
-            let may_scale_up = ours && (min != 0 || self.plan.measures_without_pods());
+            let controller_scaled_to_zero = self.options.scale_to_zero && self.state.status.is_zeroed();
+            let may_scale_up = controller_scaled_to_zero && (min != 0 || self.plan.measures_without_pods());
             if may_scale_up { Basis::Metrics } else { Basis::Unchanged }
         } else if current > max {
             Basis::Bounds {

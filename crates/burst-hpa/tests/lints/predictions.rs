@@ -268,12 +268,12 @@ fn a_rollout_that_doubles_the_pods_doubles_the_desired_replicas() {
     let recreated = with(deployment("web"), "/spec/strategy", json!({"type": "Recreate"}));
     assert_eq!(ids(&among(&large, &[recreated])), [""; 0]);
 
-    let asked = |surge| {
+    let replicas_with_surge = |surge| {
         let mut cluster = SimulatedCluster::new(&large, 10);
         cluster.surge = surge;
         cluster.cpu(100)
     };
-    assert_eq!((asked(0), asked(5)), (13, 19));
+    assert_eq!((replicas_with_surge(0), replicas_with_surge(5)), (13, 19));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The resources that other adapters behind this one serve. Discovery lists their metrics beside ours.
+//! The resources of other adapters behind this one. Discovery lists their metrics beside ours.
 //!
 //! The shell requests [`resource_list_path`] from each adapter of [`adapters`], reads the response with
 //! [`read_resource_list`] and keeps it in [`AdapterResources`].
@@ -72,7 +72,7 @@ impl AdapterResources {
         versions.find(|(other, _)| *other == path).map(|(_, listed)| listed)
     }
 
-    /// The resources to list beside ours, each of which is a name and whether it is namespaced.
+    /// The resources to list beside ours. Each of ours is a name and whether it is namespaced.
     ///
     /// A resource that we list is left out. So is one whose scope differs from that of an earlier subresource of the same
     /// resource: mixed scopes would stop the API server's garbage collection for the whole cluster.
@@ -87,16 +87,16 @@ impl AdapterResources {
             is_namespaced_by_parent.insert(parent(name), is_namespaced);
             listed.insert(name);
         }
-        let mut beside = Vec::new();
+        let mut additional = Vec::new();
         for resource in self.resources(api).iter().filter(|resource| resource.is_well_named()) {
             let is_namespaced = *is_namespaced_by_parent
                 .entry(parent(&resource.name))
                 .or_insert(resource.namespaced);
             if is_namespaced == resource.namespaced && listed.insert(&resource.name) {
-                beside.push(resource);
+                additional.push(resource);
             }
         }
-        beside
+        additional
     }
 }
 

@@ -93,12 +93,12 @@ mod tests {
     #[test]
     fn the_root_namespace_must_be_a_valid_name() {
         assert_eq!(namespace("istio-system"), Ok("istio-system".to_owned()));
-        for (word, reason) in [
+        for (name, reason) in [
             ("a.b", "must not contain dots"),
             ("", "RFC 1123 label"),
             ("Root", "RFC 1123 label"),
         ] {
-            assert!(namespace(word).unwrap_err().contains(reason), "{word}");
+            assert!(namespace(name).unwrap_err().contains(reason), "{name}");
         }
     }
 }

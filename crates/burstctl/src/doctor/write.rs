@@ -34,7 +34,7 @@ fn json(check: &Check) -> CheckLine<'_> {
     CheckLine {
         check: check.name,
         of: &check.subject,
-        verdict: check.verdict.word(),
+        verdict: check.verdict.as_str(),
         found: &check.finding,
         advice: &check.advice,
     }
@@ -44,7 +44,7 @@ fn text(checks: &[Check], printer: &mut Printer<'_>) -> io::Result<()> {
     let width = |of: fn(&Check) -> &str| checks.iter().map(|check| of(check).chars().count()).max().unwrap_or(0);
     let (name, subject) = (width(|check| check.name), width(|check| &check.subject));
     for check in checks {
-        let verdict = format!("{:7}", check.verdict.word());
+        let verdict = format!("{:7}", check.verdict.as_str());
         let gap = if subject > 0 { "  " } else { "" };
         let rest = format!(
             "  {:name$}  {:subject$}{gap}{}",

@@ -68,8 +68,8 @@ pub fn explain(
 /// # Errors
 /// If they cannot be written.
 pub fn write(explanations: &[Vec<String>], printer: &mut Printer<'_>) -> io::Result<()> {
-    for (place, lines) in explanations.iter().enumerate() {
-        if place > 0 {
+    for (index, lines) in explanations.iter().enumerate() {
+        if index > 0 {
             printer.line("")?;
         }
         lines.iter().try_for_each(|line| printer.line(line))?;

@@ -107,7 +107,7 @@ fn parse(object: &DynamicObject) -> (String, Result<Policy, PolicyError>) {
 /// Returns the status to write, or `None` if the object already has it.
 fn status(object: &DynamicObject, found: &CheckedPolicy) -> Option<Value> {
     let generation = object.metadata.generation;
-    let (word, reason) = match found.reason {
+    let (accepted, reason) = match found.reason {
         Some(_) => ("False", "Invalid"),
         None => ("True", "Valid"),
     };
@@ -118,11 +118,11 @@ fn status(object: &DynamicObject, found: &CheckedPolicy) -> Option<Value> {
         .flatten()
         .find(|condition| condition["type"] == ACCEPTED);
     let since = match before {
-        Some(before) if before["status"] == word => before["lastTransitionTime"].clone(),
+        Some(before) if before["status"] == accepted => before["lastTransitionTime"].clone(),
         _ => json!(Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
     };
     let condition = json!({
-        "type": ACCEPTED, "status": word, "reason": reason, "message": message,
+        "type": ACCEPTED, "status": accepted, "reason": reason, "message": message,
         "observedGeneration": generation, "lastTransitionTime": since,
     });
     let status = json!({"observedGeneration": generation, "rules": found.rules, "conditions": [condition]});

@@ -86,7 +86,7 @@ fn service<'a>(header: &'a str, service_preview: &'a ServicePreview) -> Service<
         header,
         value: service_preview.value.as_deref().ok(),
         why: service_preview.value.as_ref().err().map(|why| Reason {
-            reason: why.word(),
+            reason: why.as_str(),
             detail: why.to_string(),
             advice: why.advice(),
             trouble: why.is_problem(),

@@ -117,7 +117,7 @@ impl NoHeader {
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self {
             Self::NoLoad(why) => why.as_str(),
             Self::Filter(_) => "filter",

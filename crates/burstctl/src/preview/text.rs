@@ -13,7 +13,7 @@ const GAP: &str = "  ";
 
 const HEADING: Style = Style::new().bold();
 const NONE: Style = Style::new().dimmed();
-const TROUBLE: Style = AnsiColor::Yellow.on_default();
+const PROBLEM: Style = AnsiColor::Yellow.on_default();
 
 /// A line of the table.
 struct TableRow {
@@ -45,13 +45,13 @@ fn lines(preview: &Preview) -> (Vec<TableRow>, BTreeMap<&'static str, &'static s
         match &service_preview.value {
             Ok(value) => table.row(&service_preview.service.to_string(), value.clone(), Style::new()),
             Err(no_header) => {
-                let style = if no_header.is_problem() { TROUBLE } else { NONE };
+                let style = if no_header.is_problem() { PROBLEM } else { NONE };
                 let first = service_preview.service.to_string();
-                table.reason(&first, no_header, (no_header.word(), no_header.advice()), style);
+                table.reason(&first, no_header, (no_header.as_str(), no_header.advice()), style);
             }
         }
         for remark in &service_preview.remarks {
-            let style = if remark.is_problem() { TROUBLE } else { NONE };
+            let style = if remark.is_problem() { PROBLEM } else { NONE };
             table.reason("", remark, (remark.as_str(), remark.advice()), style);
         }
     }
@@ -60,12 +60,12 @@ fn lines(preview: &Preview) -> (Vec<TableRow>, BTreeMap<&'static str, &'static s
             "-",
             unmatched_hpa,
             (unmatched_hpa.as_str(), unmatched_hpa.advice()),
-            TROUBLE,
+            PROBLEM,
         );
     }
     for (kind, bad) in &preview.bad {
         let detail = format!("{kind} {}: {}", bad.name, bad.reason);
-        table.reason("-", detail, (BAD, BAD_ADVICE), TROUBLE);
+        table.reason("-", detail, (BAD, BAD_ADVICE), PROBLEM);
     }
     for resource in &preview.absent {
         let detail = format!("the cluster does not serve {resource}");

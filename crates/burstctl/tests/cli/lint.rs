@@ -36,14 +36,14 @@ fn findings_of(text: &str, options: Options) -> BTreeSet<String> {
     let lines = lint(text, LintFormat::Json, options);
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let refused = lines.filter(|line| line["rule"] == "apiserver");
-    let word = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
+    let field = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
     refused
         .map(|line| {
             format!(
                 "{} {} {}",
-                word(&line, "type"),
-                word(&line, "field"),
-                word(&line, "detail")
+                field(&line, "type"),
+                field(&line, "field"),
+                field(&line, "detail")
             )
         })
         .collect()
@@ -313,8 +313,8 @@ fn an_unserved_version_is_the_only_finding() {
 
 /// Generates text that resembles an HPA.
 fn text_like_an_hpa() -> impl Strategy<Value = String> {
-    let whole = include_str!("../data/shop.yaml");
-    let lines: Vec<&'static str> = whole.lines().collect();
+    let manifest = include_str!("../data/shop.yaml");
+    let lines: Vec<&'static str> = manifest.lines().collect();
     let line = prop_oneof![
         6 => prop::sample::select(lines),
         1 => prop::sample::select(vec!["  <<: *a", "  a: &a {b: c}", "- *a", "---", "...", "%YAML 1.1", "? x", "kind: List", "items:", "\t", "{", "}"]),
@@ -375,11 +375,11 @@ proptest! {
 
 #[test]
 fn a_list_without_items_is_reported() {
-    for (items, place) in [("items: 5", "3:8"), ("item: []", "1:1")] {
+    for (items, position) in [("items: 5", "3:8"), ("item: []", "1:1")] {
         let text = format!("apiVersion: v1\nkind: List\n{items}\n");
-        let said = lint(&text, LintFormat::Text, Options::default());
-        assert!(said.contains(&format!("shop.yaml:{place}\n")), "{said}");
-        assert!(said.contains("items: cannot be read"), "{said}");
-        assert!(said.contains("expected a list of objects"), "{said}");
+        let output = lint(&text, LintFormat::Text, Options::default());
+        assert!(output.contains(&format!("shop.yaml:{position}\n")), "{output}");
+        assert!(output.contains("items: cannot be read"), "{output}");
+        assert!(output.contains("expected a list of objects"), "{output}");
     }
 }

@@ -26,7 +26,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
         .map_err(ReadError::unknown_value(format!("{at}.type")))?
     {
         SourceType::Resource => {
-            let source = there(spec.resource.as_ref(), at, "resource")?;
+            let source = required(spec.resource.as_ref(), at, "resource")?;
             let target = resource_target(&source.target, &format!("{at}.resource.target"))?;
             Ok(MetricSource::Resource {
                 resource: source.name.clone(),
@@ -34,7 +34,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
             })
         }
         SourceType::ContainerResource => {
-            let source = there(spec.container_resource.as_ref(), at, "containerResource")?;
+            let source = required(spec.container_resource.as_ref(), at, "containerResource")?;
             let target = resource_target(&source.target, &format!("{at}.containerResource.target"))?;
             Ok(MetricSource::ContainerResource {
                 resource: source.name.clone(),
@@ -43,7 +43,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
             })
         }
         SourceType::Pods => {
-            let source = there(spec.pods.as_ref(), at, "pods")?;
+            let source = required(spec.pods.as_ref(), at, "pods")?;
             let field = format!("{at}.pods.target.averageValue");
             let average = source
                 .target
@@ -56,7 +56,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
             })
         }
         SourceType::Object => {
-            let source = there(spec.object.as_ref(), at, "object")?;
+            let source = required(spec.object.as_ref(), at, "object")?;
             let object = Object {
                 kind: source.described_object.kind.clone(),
                 name: source.described_object.name.clone(),
@@ -69,7 +69,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
             })
         }
         SourceType::External => {
-            let source = there(spec.external.as_ref(), at, "external")?;
+            let source = required(spec.external.as_ref(), at, "external")?;
             let target = external_target(&source.target, &format!("{at}.external.target"))?;
             Ok(MetricSource::External {
                 metric: series(&source.metric),
@@ -79,7 +79,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
     }
 }
 
-fn there<'a, T>(source: Option<&'a T>, at: &str, name: &str) -> Result<&'a T, ReadError> {
+fn required<'a, T>(source: Option<&'a T>, at: &str, name: &str) -> Result<&'a T, ReadError> {
     source.ok_or_else(|| ReadError::missing(format!("{at}.{name}")))
 }
 
@@ -87,7 +87,7 @@ fn series(metric: &MetricIdentifier) -> Series {
     let selector = metric.selector.as_ref();
     Series {
         name: metric.name.clone(),
-        selector: selector::printed(selector),
+        selector: selector::go_format(selector),
         fault: selector::fault(selector),
     }
 }

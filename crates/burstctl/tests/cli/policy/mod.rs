@@ -106,23 +106,24 @@ impl Set {
 
 /// Returns the message of the API server for each HPA that it rejects, by `namespace/name`.
 fn applied(cluster: &ControlPlane, hpas: &[Value]) -> BTreeMap<String, String> {
-    let mut refused = BTreeMap::new();
+    let mut refusals = BTreeMap::new();
     for namespace in random::NAMESPACES {
-        let here: Vec<_> = hpas
+        let in_namespace: Vec<_> = hpas
             .iter()
             .filter(|hpa| hpa["metadata"]["namespace"] == namespace)
             .cloned()
             .collect();
-        let Err(message) = cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &documents(&here)) else {
+        let Err(message) = cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &documents(&in_namespace))
+        else {
             continue;
         };
         for line in message.lines().filter(|line| line.starts_with("Error from server")) {
             let name = line.split('"').find(|word| word.starts_with("hpa-"));
             let name = name.unwrap_or_else(|| panic!("{line}"));
-            refused.insert(format!("{namespace}/{name}"), line.replace("\\\"", "\""));
+            refusals.insert(format!("{namespace}/{name}"), line.replace("\\\"", "\""));
         }
     }
-    refused
+    refusals
 }
 
 #[test]
