@@ -74,8 +74,7 @@ fn page(server: &ApiServer, kind: Kind, limit: u32) -> Duration {
 }
 
 /// Measures the cost of a watch, and of a change in a watch. The second is the cost of watches with changes, minus the
-/// cost of
-/// the same watches without changes and of the same changes without watches.
+/// cost of the same watches without changes and of the same changes without watches.
 fn watches(server: &ApiServer, table: &mut Table) {
     let (_, hpas) = KINDS[0];
     let (mut unchanged, mut changed) = (Vec::new(), Vec::new());

@@ -72,23 +72,30 @@ fn uses<'a>(root: &'a Package, module: &Module, metadata: &'a Metadata) -> anyho
 }
 
 fn components(root: &Package, std: Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Component> {
-    let others = uses.keys().filter(|id| **id != &root.id);
-    let others = others.map(|id| component(&metadata[id]));
-    let mut components: Vec<_> = others.chain([std]).collect();
+    let mut components: Vec<_> = uses
+        .keys()
+        .filter(|id| **id != &root.id)
+        .map(|id| component(&metadata[id]))
+        .chain([std])
+        .collect();
     components.sort_by(|a, b| a.reference.cmp(&b.reference));
     components
 }
 
 fn dependencies(root: &Package, std: &Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Value> {
-    let named = uses.iter().map(|(user, used)| {
-        let used: BTreeSet<_> = used.iter().map(|id| reference(&metadata[id])).collect();
-        (reference(&metadata[user]), used)
-    });
-    let mut named: BTreeMap<_, _> = named.collect();
-    named.entry(reference(root)).or_default().insert(std.reference.clone());
-    named.insert(std.reference.clone(), BTreeSet::new());
-    let all = named.into_iter();
-    all.map(|(user, used)| json!({"ref": user, "dependsOn": used}))
+    let mut used_by_reference: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (user, used) in uses {
+        let references = used.iter().map(|id| reference(&metadata[id])).collect();
+        used_by_reference.insert(reference(&metadata[user]), references);
+    }
+    used_by_reference
+        .entry(reference(root))
+        .or_default()
+        .insert(std.reference.clone());
+    used_by_reference.insert(std.reference.clone(), BTreeSet::new());
+    used_by_reference
+        .into_iter()
+        .map(|(user, used)| json!({"ref": user, "dependsOn": used}))
         .collect()
 }
 

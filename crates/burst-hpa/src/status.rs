@@ -135,7 +135,7 @@ pub struct CurrentMetric {
     pub name: String,
     /// Only for `ContainerResource`.
     pub container: Option<String>,
-    /// Only for `Object`: what it describes.
+    /// The described object. Only for `Object`.
     pub object: Option<CrossVersionObjectReference>,
     /// The labels that narrow it down.
     pub selector: Option<LabelSelector>,
@@ -143,7 +143,7 @@ pub struct CurrentMetric {
     pub value: Option<Quantity>,
     /// The value divided by the pods.
     pub average_value: Option<Quantity>,
-    /// Per cent of the request.
+    /// Percent of the request.
     pub average_utilization: Option<i32>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 /// The default of `maxSurge`.
 const DEFAULT_SURGE: &str = "25%";
 
-/// Something that runs pods from a template.
+/// An object that runs pods from a template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Such as `apps/v1`.

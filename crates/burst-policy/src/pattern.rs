@@ -69,7 +69,7 @@ pub enum PatternError {
     Syntax {
         /// The index of the character, counted from 1.
         at: usize,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
 }

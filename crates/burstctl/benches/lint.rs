@@ -1,4 +1,4 @@
-//! How long `hpa lint` takes for many HPAs in one file, alone and beside what they scale: `make bench` prints the table.
+//! How long `hpa lint` takes for many HPAs in one file, with and without their targets: `make bench` prints the table.
 #![allow(missing_docs, reason = "a program")]
 
 use std::fmt::Write as _;

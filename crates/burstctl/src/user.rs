@@ -1,6 +1,6 @@
 //! Users of the Kubernetes API and the groups that an API server puts them into.
 
-/// The user that the HPA controller is to an API server.
+/// The user name of the HPA controller.
 pub(crate) const HPA_CONTROLLER: &str = "system:serviceaccount:kube-system:horizontal-pod-autoscaler";
 
 /// The groups to which an API server itself adds a user.

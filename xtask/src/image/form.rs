@@ -76,17 +76,17 @@ fn scratch(layout: &ImageLayout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec
         os: "linux",
         rootfs: RootFs::of(&tar),
     };
-    let config = layout.put(CONFIG, &serde_json::to_vec(&config)?)?;
-    Ok((config, vec![layout.put(LAYER, &gzip(&tar)?)?]))
+    let descriptor = layout.put(CONFIG, &serde_json::to_vec(&config)?)?;
+    Ok((descriptor, vec![layout.put(LAYER, &gzip(&tar)?)?]))
 }
 
 fn two_layers(layout: &ImageLayout, wasm: &[u8]) -> anyhow::Result<Vec<Descriptor>> {
-    let host = json!({
+    let runtime_config = json!({
         "abiVersions": ["v0.2.1"],
         "config": {"root_ids": ["burst-metrics"]},
         "type": "envoy_proxy",
     });
-    let host = layout.put(RUNTIME_CONFIG, host.to_string().as_bytes())?;
+    let host = layout.put(RUNTIME_CONFIG, runtime_config.to_string().as_bytes())?;
     let module = layout.put(MODULE, wasm)?;
     Ok(vec![
         host.annotated(TITLE, "runtime-config.json"),

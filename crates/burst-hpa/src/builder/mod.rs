@@ -325,10 +325,12 @@ impl Hpa {
     }
 
     fn written(&self, errors: &mut Vec<BuildError>) -> HorizontalPodAutoscaler {
-        let path = FieldPath::ROOT.field("spec");
-        let path = path.field("behavior");
+        let spec_path = FieldPath::ROOT.field("spec");
+        let behavior_path = spec_path.field("behavior");
         let mut rules = |name: &str, rules: &Option<ScalingRules>| {
-            rules.as_ref().map(|rules| rules.written(&path.field(name), errors))
+            rules
+                .as_ref()
+                .map(|rules| rules.written(&behavior_path.field(name), errors))
         };
         let behavior = HorizontalPodAutoscalerBehavior {
             scale_up: rules("scaleUp", &self.scale_up),

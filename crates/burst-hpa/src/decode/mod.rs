@@ -1,5 +1,5 @@
 //! Converts a node to an HPA as strictly as kube-apiserver under `fieldValidation=Strict`: unknown and duplicate fields,
-//! wrong types and malformed quantities are refused, all of them at once and each with its path.
+//! wrong types and malformed quantities are refused. It returns all errors, each with its path.
 
 mod nearest;
 mod read;
@@ -60,7 +60,7 @@ pub enum DecodeError {
     OtherKind {
         /// `apiVersion` or `kind`.
         path: String,
-        /// What this crate decodes.
+        /// The value that this crate decodes.
         expected: &'static str,
         /// The value instead; empty if there is none.
         found: String,

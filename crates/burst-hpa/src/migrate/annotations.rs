@@ -1,4 +1,4 @@
-//! The annotations in which older versions kept, as JSON, what they had no fields for.
+//! The annotations that hold, as JSON, the fields of v2 that an older version does not have.
 
 use super::fields::ObjectFields;
 use super::{Note, metric};

@@ -1,7 +1,7 @@
 //! The checks of kube-apiserver when an HPA is created, as in
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/validation/validation.go>.
 //!
-//! The messages are those of Kubernetes, word for word, because people search for them.
+//! The messages are exactly those of Kubernetes, because people search for them.
 
 mod annotations;
 mod behavior;
@@ -34,9 +34,9 @@ pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldErr
         options,
         &mut errors,
     );
-    let mut errors = errors.into_vec();
-    errors.iter_mut().for_each(|error| older::reword(error, options));
-    errors
+    let mut field_errors = errors.into_vec();
+    field_errors.iter_mut().for_each(|error| older::reword(error, options));
+    field_errors
 }
 
 fn spec(spec: &HorizontalPodAutoscalerSpec, path: &FieldPath<'_>, options: Options, errors: &mut Errors) {

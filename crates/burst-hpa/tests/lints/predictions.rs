@@ -143,7 +143,7 @@ fn within_the_dead_band_many_pods_may_be_missing() {
         effect(&large, "dead-band"),
         "The controller does nothing while a metric is 90 % to 110 % of its target. Of 200 pods, 20 can be missing before it scales up."
     );
-    // 88 % of what is requested is 110 % of the target: at 80 % the same load needs a tenth more.
+    // 88 % of the requests is 110 % of the target: at 80 % the same load needs a tenth more.
     assert_eq!(SimulatedCluster::new(&large, 180).cpu(88), 180);
     assert_eq!(SimulatedCluster::new(&large, 180).cpu(89), 200, "201 are proposed");
     let finer = with(large, "/spec/behavior", json!({"scaleUp": {"tolerance": "0.05"}}));

@@ -34,7 +34,7 @@ pub(super) struct ManifestFile {
     text: &'static str,
 }
 
-/// A file in `istio/` has mismatch in a way that this command does not support.
+/// The content of a file in `istio/` is not what this version of the command supports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("istio/{file}: this version of burstctl does not support its content: {problem}")]
 pub struct TemplateMismatch {

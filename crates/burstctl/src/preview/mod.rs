@@ -1,6 +1,5 @@
 //! Shows the headers that the filter would serve in a cluster where it does not run yet. It uses the filter's own code
-//! to list
-//! the resources, join them and compute the headers.
+//! to list the resources, join them and compute the headers.
 
 mod json;
 mod read;

@@ -33,9 +33,9 @@ fn lint(text: &str, format: LintFormat, options: Options) -> String {
 
 /// Returns the findings that the apiserver would also report, as `type field detail`.
 fn findings_of(text: &str, options: Options) -> BTreeSet<String> {
-    let lines = lint(text, LintFormat::Json, options);
-    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let refused = lines.filter(|line| line["rule"] == "apiserver");
+    let output = lint(text, LintFormat::Json, options);
+    let findings = output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let refused = findings.filter(|line| line["rule"] == "apiserver");
     let field = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
     refused
         .map(|line| {

@@ -35,8 +35,9 @@ impl Proxy {
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut url)
             .unwrap();
-        let addr = url.trim().strip_prefix("http://").and_then(|addr| addr.parse().ok());
-        let addr = addr.unwrap_or_else(|| panic!("no address in {url:?}"));
+        let addr = (url.trim().strip_prefix("http://"))
+            .and_then(|addr| addr.parse().ok())
+            .unwrap_or_else(|| panic!("no address in {url:?}"));
         Self { child, addr }
     }
 

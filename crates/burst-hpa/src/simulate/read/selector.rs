@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 
 use crate::validate::content;
 
-/// As Go's `%+v` prints it.
+/// Returns the selector as Go's `%+v` prints it.
 pub(super) fn go_format(selector: Option<&LabelSelector>) -> String {
     let Some(selector) = selector else {
         return "nil".to_owned();
@@ -28,7 +28,7 @@ pub(super) fn go_format(selector: Option<&LabelSelector>) -> String {
     text
 }
 
-/// Why the controller cannot use the selector: the error of `LabelSelectorAsSelector`. Go visits labels in any
+/// Returns why the controller cannot use the selector: the error of `LabelSelectorAsSelector`. Go visits labels in any
 /// order, so with several invalid ones it may report another.
 pub(super) fn fault(selector: Option<&LabelSelector>) -> Option<String> {
     let LabelSelector {
@@ -71,7 +71,7 @@ fn join_faults(faults: &[String]) -> Option<String> {
     (!faults.is_empty()).then(|| faults.join("; "))
 }
 
-/// As JSON; Go has dropped an empty list by then.
+/// Returns the values as JSON. Go has dropped an empty list by then.
 fn printed_values(values: &[String]) -> String {
     let quoted: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
     if quoted.is_empty() {

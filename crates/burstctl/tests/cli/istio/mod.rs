@@ -47,8 +47,8 @@ fn shipped(set: &str) -> Vec<Value> {
     let output = Command::new(Part::Kubectl.path())
         .arg("kustomize")
         .arg(repository().join("istio").join(set))
-        .output();
-    let output = output.unwrap();
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     objects(
@@ -247,8 +247,8 @@ fn the_authorization_policy_follows_the_prefix_and_the_networks() {
     let shipped = policy("").unwrap();
     let networks = |policy: &Value| policy["spec"]["rules"][0]["from"][0]["source"]["notRemoteIpBlocks"].clone();
     assert!(networks(&shipped).as_array().unwrap().contains(&json!("10.0.0.0/8")));
-    let own = "labels: {app: edge}\nserviceAccount: edge\nallowedNetworks: [192.0.2.0/24, '2001:db8::1']\n";
-    let own = policy(&format!("{own}config: {{endpoints: {{prefix: /load/}}}}\n")).unwrap();
+    let values = "labels: {app: edge}\nserviceAccount: edge\nallowedNetworks: [192.0.2.0/24, '2001:db8::1']\n";
+    let own = policy(&format!("{values}config: {{endpoints: {{prefix: /load/}}}}\n")).unwrap();
     assert_eq!(networks(&own), json!(["192.0.2.0/24", "2001:db8::1"]));
     assert_eq!(
         own["spec"]["rules"][0]["to"][0]["operation"]["paths"],

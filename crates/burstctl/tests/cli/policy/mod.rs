@@ -118,8 +118,7 @@ fn applied(cluster: &ControlPlane, hpas: &[Value]) -> BTreeMap<String, String> {
             continue;
         };
         for line in message.lines().filter(|line| line.starts_with("Error from server")) {
-            let name = line.split('"').find(|word| word.starts_with("hpa-"));
-            let name = name.unwrap_or_else(|| panic!("{line}"));
+            let name = (line.split('"').find(|part| part.starts_with("hpa-"))).unwrap_or_else(|| panic!("{line}"));
             refusals.insert(format!("{namespace}/{name}"), line.replace("\\\"", "\""));
         }
     }
@@ -231,7 +230,7 @@ fn a_thousand_rules_fit_an_admission_policy() {
         (ten("queue_depth", "web"), None),
         (
             ten("queue_depth", "api"),
-            Some("rule 1000 asks for a selector that is at least as narrow as"),
+            Some("rule 1000 requires a selector that is at least as narrow as"),
         ),
         (ten("metric_998_ab12", "web"), Some("rule 999 denies it")),
         (
