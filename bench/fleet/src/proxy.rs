@@ -109,7 +109,7 @@ impl Proxy {
         for effect in effects {
             match effect {
                 Effect::Request(ScheduledRequest { source, request }) => {
-                    requests.push(ProxyRequest::Api(source, request))
+                    requests.push(ProxyRequest::Api(source, request));
                 }
                 Effect::RequestHub(_) => requests.push(ProxyRequest::Hub),
                 Effect::Confirm(confirmed) => self.read = confirmed.oldest(),

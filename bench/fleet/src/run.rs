@@ -44,7 +44,7 @@ pub struct Run {
     compacted: u64,
     /// Requests in flight, by their numbers.
     in_flight: BTreeMap<u64, (usize, InFlightRequest)>,
-    /// When each of them is answered, if the server does not restart before.
+    /// When each of them is answered, unless the server restarts before.
     answer_times: BinaryHeap<Reverse<(Micros, u64)>>,
     sent: u64,
     /// The load of the API server.

@@ -136,7 +136,7 @@ impl<'a> SeriesLabels<'a> {
     }
 }
 
-/// Writes items. What all items have in common is prepared once.
+/// Writes items. The parts that all items share are prepared once.
 enum ExternalItemWriter<'a> {
     Item {
         before_labels: String,

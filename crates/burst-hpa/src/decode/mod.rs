@@ -109,7 +109,7 @@ pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeErro
     })
 }
 
-/// For a body without `kind` the API server goes by the URL. A reader of files has to check the kind before
+/// For a body without `kind`, the API server uses the URL. A reader of files has to check the kind before
 /// anyway, to find the HPAs.
 fn other_kind(document: &Node, path: &str, expected: &'static str) -> Option<DecodeError> {
     let found = document

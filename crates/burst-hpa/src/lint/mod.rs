@@ -118,7 +118,7 @@ fn percent(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
-/// `others_may_add` says whether something else may add requests to the target's containers.
+/// `others_may_add` is true if something else may add requests to the target's containers.
 fn target_lints(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
     workload::lint(hpa, target, findings);
     surge::lint(hpa, target, findings);

@@ -11,7 +11,7 @@ use crate::metric::{Resource, SourceType};
 use crate::spec::spec;
 use crate::workload::{Workload, amount, request};
 
-/// `others_may_add` says whether something in the cluster may add requests when pods are created.
+/// `others_may_add` is true if something in the cluster may add requests when pods are created.
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
     let spec_path = FieldPath::ROOT.field("spec");
     let metrics_path = spec_path.field("metrics");

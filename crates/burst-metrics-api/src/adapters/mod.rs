@@ -38,7 +38,7 @@ pub struct AdapterResources {
 impl Record for AdapterResources {}
 
 impl AdapterResources {
-    /// Stores what an adapter answered. Returns whether that differs from what was stored.
+    /// Stores the answer of an adapter. Returns whether it differs from the stored one.
     pub fn update(&mut self, api: ApiVersion, listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>) -> bool {
         let is_unchanged = match &listed {
             Ok(resources) => self.error(api).is_none() && self.resources(api) == resources,

@@ -1,4 +1,4 @@
-//! Discovery: the documents in which a Kubernetes API server lists what it serves.
+//! Discovery: the documents in which a Kubernetes API server lists its resources.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api>
 
 mod aggregated;

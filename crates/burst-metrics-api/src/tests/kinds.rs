@@ -1,4 +1,4 @@
-//! Tests of the kinds in discovery, by which kubectl finds the resource that it is asked for.
+//! Tests of the kinds in discovery, by which kubectl finds the resource that the user names.
 
 use super::discovery::{AGGREGATED, adapter_resources};
 use super::*;

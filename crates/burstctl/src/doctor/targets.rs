@@ -215,7 +215,7 @@ fn check_rbac(cluster: &Cluster, pods: &[Pod], configs: &[Option<Config>], defau
         .collect()
 }
 
-/// Asks the API server for each access whether the account has it.
+/// Reviews each access of the account with the API server.
 fn review_access(
     cluster: &Cluster,
     account: &ServiceAccount,

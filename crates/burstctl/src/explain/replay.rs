@@ -76,7 +76,7 @@ fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
 }
 
 fn value(model: &MetricModel, current: &CurrentMetric, replicas: i32) -> Option<i64> {
-    // With no pods, an average says nothing about the total.
+    // Without pods, the total does not follow from an average.
     let per_pod = |each: i64| (replicas > 0).then(|| each.saturating_mul(replicas.into()));
     let milli = |quantity: &Option<burst_hpa::Quantity>| quantity.as_ref().map(burst_hpa::Quantity::milli_value);
     match model.target {

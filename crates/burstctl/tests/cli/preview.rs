@@ -85,15 +85,15 @@ fn every_service_has_a_header_or_a_reason() {
          - {group: argoproj.io, version: v1alpha1, resource: rollouts, kind: Rollout}\n";
     insta::assert_snapshot!("preview_by_configuration", configured(configuration));
     let refused = "burstctl: config.yaml: namespace: unknown field `namespace`, expected one of `cluster`, ";
-    let output = configured("cluster: kubernetes\nnamespace: [stock]\n");
+    let misspelt = configured("cluster: kubernetes\nnamespace: [stock]\n");
     assert!(
-        output.contains(refused) && output.ends_with("\n--- exit code 2"),
-        "{output}"
+        misspelt.contains(refused) && misspelt.ends_with("\n--- exit code 2"),
+        "{misspelt}"
     );
-    let output = configured("kind: ConfigMap\n");
+    let other_kind = configured("kind: ConfigMap\n");
     assert!(
-        output.contains("config.yaml: neither the filter's configuration nor "),
-        "{output}"
+        other_kind.contains("config.yaml: neither the filter's configuration nor "),
+        "{other_kind}"
     );
 
     // The configuration in the form of the shipped manifests.

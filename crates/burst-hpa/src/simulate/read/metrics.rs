@@ -92,7 +92,7 @@ fn series(metric: &MetricIdentifier) -> Series {
     }
 }
 
-/// The controller goes by the value that is set, not by `target.type`; of two it takes the average.
+/// The controller uses the value that is set, whatever `target.type` is. If both are set, it uses the average.
 fn resource_target(target: &MetricTarget, at: &str) -> Result<ResourceTargetValue, ReadError> {
     if let Some(average) = &target.average_value {
         return Ok(ResourceTargetValue::AverageValue(quantity::milli(

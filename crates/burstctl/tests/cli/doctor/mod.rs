@@ -69,10 +69,10 @@ fn each_missing_part_is_found_by_its_check() {
     insta::assert_snapshot!("doctor_without_a_gateway", mask_changing_numbers(&nothing.text));
 
     let gateway = Gateway::installed(cluster, Version::Tested);
-    let output = wait_until_healthy(|| gateway.doctor(&[]));
-    insta::assert_snapshot!("doctor_well", mask_changing_numbers(&output.text));
+    let healthy = wait_until_healthy(|| gateway.doctor(&[]));
+    insta::assert_snapshot!("doctor_well", mask_changing_numbers(&healthy.text));
     let json = gateway.doctor(&["--output", "json"]).text;
-    assert_eq!(json.lines().count(), output.text.lines().count() - 1, "{json}");
+    assert_eq!(json.lines().count(), healthy.text.lines().count() - 1, "{json}");
     let first = "{\"check\":\"api-server\",\"of\":\"\",\"verdict\":\"ok\",\"found\":\"Kubernetes v";
     assert!(json.starts_with(first), "{json}");
 
@@ -93,22 +93,22 @@ fn each_missing_part_is_found_by_its_check() {
     let egress = r#"{"spec":{"selector":{"matchLabels":{"istio":"egressgateway"}}}}"#;
     insta::assert_snapshot!("doctor_plugin", with(egress).check("plugin"));
     let rollouts = r#"[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
-    let output = with(&format!(
+    let misconfigured = with(&format!(
         r#"{{"spec":{{"selector":{{"matchLabels":{{"istio":"ingressgateway"}}}},
         "pluginConfig":{{"cluster":"burst_kube_api","max_staleness":"15s","workloads":{rollouts}}}}}}}"#
     ));
-    assert_eq!(output.code, Some(1), "{output:?}");
+    assert_eq!(misconfigured.code, Some(1), "{misconfigured:?}");
     assert_eq!(
         mask_changing_numbers(&readme_example("burstctl doctor")),
-        mask_changing_numbers(&output.text)
+        mask_changing_numbers(&misconfigured.text)
     );
 
     cluster.kubectl(&["delete", "clusterrolebinding", "burst-metrics"]);
-    let output = wait_for(|| gateway.doctor(&[]), "poll", "15 s are allowed");
-    assert_eq!(output.code, Some(1), "{output:?}");
-    assert!(output.check("poll").contains(" forbidden;"), "{output:?}");
+    let forbidden = wait_for(|| gateway.doctor(&[]), "poll", "15 s are allowed");
+    assert_eq!(forbidden.code, Some(1), "{forbidden:?}");
+    assert!(forbidden.check("poll").contains(" forbidden;"), "{forbidden:?}");
     assert!(
-        output
+        forbidden
             .check("poll")
             .ends_with("the role does not allow a list; see the rbac check, and the proxy's log for its name")
     );
