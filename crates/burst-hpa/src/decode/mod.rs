@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_null_is_not_there() {
+    fn a_null_field_counts_as_absent() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":null,
             "spec":{"minReplicas":null,"metrics":[null],"behavior":{"scaleUp":{"policies":null},"scaleDown":{"policies":[]}}}}"#;
         let spec = decode(&Node::from_json(text).unwrap()).unwrap().spec;

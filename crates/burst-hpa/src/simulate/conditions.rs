@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_moves_only_with_the_status() {
+    fn the_transition_time_changes_only_with_the_status() {
         let mut conditions = Conditions::default();
         conditions.set(active(false, Reason::FailedGetPodsMetric, 1));
         conditions.set(active(false, Reason::FailedGetObjectMetric, 2));

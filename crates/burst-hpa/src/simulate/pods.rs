@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_on_its_way_out_is_ignored() {
+    fn a_terminating_or_failed_pod_is_ignored() {
         let leaving = Pod {
             deleted: true,
             ..pod(Phase::Running, 900, true, 890)
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn young_pods_need_a_whole_window_of_readiness() {
+    fn new_pods_need_a_full_window_of_readiness() {
         assert_eq!(grouped(pod(Phase::Running, 100, true, 30), Some(0), true), "ready");
         assert_eq!(grouped(pod(Phase::Running, 100, true, 29), Some(0), true), "unready");
         assert_eq!(grouped(pod(Phase::Running, 100, true, 29), Some(0), false), "ready");

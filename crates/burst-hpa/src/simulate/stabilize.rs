@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn without_behavior_a_recommendation_at_the_edge_still_holds() {
+    fn without_behavior_a_recommendation_at_the_edge_still_counts() {
         let window = Duration::from_secs(300);
         assert_eq!(
             without_behavior(&mut past(&[(9, 700)]), 3, window, Time::from_secs(1000)),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn with_behavior_a_recommendation_at_the_edge_is_gone() {
+    fn with_behavior_a_recommendation_at_the_edge_no_longer_counts() {
         let behavior = Behavior {
             scale_up: rules(Some(60)),
             scale_down: rules(None),

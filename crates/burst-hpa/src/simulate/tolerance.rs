@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_edges_belong_to_the_band() {
+    fn both_edges_belong_to_the_tolerance() {
         let tolerance = Tolerance { down: 0.1, up: 0.25 };
         for (ratio, covered) in [
             (0.9, true),

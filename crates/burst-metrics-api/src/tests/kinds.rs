@@ -41,7 +41,7 @@ fn requested(resources: &[(String, String)], wanted: &str) -> String {
 }
 
 #[test]
-fn kubectl_requests_the_metric_that_it_is_asked_for() {
+fn kubectl_requests_the_metric_that_the_user_names() {
     let mut server = TestServer::unsynced();
     let theirs = [
         "s0-rabbitmq",

@@ -211,7 +211,7 @@ fn a_simulation_is_shown_as_svg() {
 }
 
 #[test]
-fn a_simulation_has_one_json_object_a_sync() {
+fn a_simulation_has_one_json_object_per_sync() {
     let lines: Vec<Value> = simulated("json")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())

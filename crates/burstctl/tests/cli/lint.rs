@@ -151,7 +151,7 @@ fn recorded_hpas_are_refused_for_the_same_reasons_as_yaml_and_as_json() {
 }
 
 #[test]
-fn findings_look_as_rustc_shows_errors() {
+fn findings_are_shown_like_errors_of_rustc() {
     insta::assert_snapshot!(lint(
         include_str!("../data/shop.yaml"),
         LintFormat::Text,
@@ -160,7 +160,7 @@ fn findings_look_as_rustc_shows_errors() {
 }
 
 #[test]
-fn findings_are_objects_a_line_in_json() {
+fn findings_are_one_json_object_per_line() {
     insta::assert_snapshot!(lint(
         include_str!("../data/shop.yaml"),
         LintFormat::Json,

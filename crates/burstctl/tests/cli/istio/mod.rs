@@ -133,7 +133,7 @@ fn a_gateway_with_custom_labels_needs_a_service_account() {
 }
 
 #[test]
-fn namespaces_render_a_role_each_instead_of_a_cluster_role() {
+fn namespaces_render_one_role_each_instead_of_a_cluster_role() {
     let objects = rendered(&format!(
         "{MODULE}namespace: edge\nserviceAccount: edge\nnamespaces: [shop, data, shop]\n"
     ));
