@@ -116,7 +116,7 @@
 //! ```
 //! You can read a status, including its conditions and current metrics:
 //! ```
-//! use burst_hpa::status::{ConditionStatus, ConditionType, Status};
+//! use burst_hpa::status::{ConditionStatus, ConditionType, HpaStatus};
 //! # use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 //! # let hpa: HorizontalPodAutoscaler = serde_json::from_value(serde_json::json!({"status": {
 //! #     "currentReplicas": 4, "desiredReplicas": 5,
@@ -125,7 +125,7 @@
 //! #         "container": "bookstore-api-container", "name": "cpu", "current": {"averageValue": "25"}}}],
 //! # }}))?;
 //!
-//! let status = Status::of(&hpa).ok_or("the controller has not synced this HPA yet")?;
+//! let status = HpaStatus::of(&hpa).ok_or("the controller has not synced this HPA yet")?;
 //! assert_eq!(status.desired_replicas, 5);
 //! assert_eq!(status.condition(&ConditionType::AbleToScale).unwrap().status, ConditionStatus::True);
 //! assert_eq!(status.current_metrics[0].average_value, Some(25.into()));
