@@ -1,7 +1,7 @@
 //! How long requests wait, and how many there can be, with the filter and without it: `make bench` prints the table.
 //!
 //! h2load sends requests to a proxy with two workers, which forwards them to another Envoy. All of them share the machine,
-//! so the numbers do not apply to a proxy on a machine of its own: compare the rows of one run.
+//! so a proxy on its own machine has other numbers: compare only the rows of one run.
 #![allow(missing_docs, reason = "a program")]
 
 mod h2load;

@@ -36,7 +36,7 @@ impl Mode {
 pub struct Outage {
     /// When the API server stops, since the start.
     pub start: Duration,
-    /// How long it is away and refuses connections.
+    /// How long it is down and refuses connections.
     pub duration: Duration,
     /// Whether it has its watch history afterwards: a single server does not, one of several does.
     pub keeps_history: bool,
@@ -67,7 +67,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// Makes a cluster of 1,000 Services, of whose HPAs 1 % change every 15 s, and an API server with 16 cores that is
-    /// away for a minute.
+    /// down for a minute.
     #[must_use]
     pub fn new(mode: Mode, proxies: usize) -> Self {
         Self {

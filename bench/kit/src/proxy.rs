@@ -17,7 +17,7 @@ pub enum FilterUnderTest {
     None,
     /// `bench/filters/examples/empty.rs`.
     Empty,
-    /// This project's.
+    /// The full module of this project.
     BurstMetrics,
 }
 

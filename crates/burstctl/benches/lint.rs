@@ -30,7 +30,7 @@ fn main() {
     table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
-/// As the command does it, but for the file.
+/// Lints as the command does, without reading a file.
 fn lint(text: &str) {
     let (name, text) = ("hpas.yaml".to_owned(), text.to_owned());
     let input = Input::from_sources([SourceFile { name, text }]);

@@ -54,7 +54,7 @@ pub(crate) fn read_path() {
     }
 }
 
-/// Asks for the cluster, and puts a constant in the header.
+/// Reads the cluster, and puts a constant in the header.
 pub(crate) fn mark_response() {
     let (mut cluster, mut size) = (std::ptr::null_mut(), 0);
     let (name, value) = (NAME.as_bytes(), VALUE.as_bytes());

@@ -12,7 +12,7 @@ use crate::metric_model::{MetricModel, TargetValue, containers, pod};
 /// An HPA with more replicas is not replayed.
 const MAX_REPLICAS: i32 = 50_000;
 
-/// Replays the last sync. All pods count as ready, because the status does not say otherwise.
+/// Replays the last sync. All pods count as ready, because the status does not contain their readiness.
 pub(super) fn replay_last_sync(
     spec: &HorizontalPodAutoscalerSpec,
     plan: &Plan,
