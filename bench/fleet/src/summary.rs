@@ -22,7 +22,8 @@ pub struct Summary {
     pub first_snapshot: Option<Duration>,
     /// Requests in the busiest second after the outage.
     pub peak: u64,
-    /// Requests in the busiest second of the last minute: near the mean, unless the proxies send their requests at the same time.
+    /// Requests in the busiest second of the last minute: near the mean, unless the proxies send their requests at the
+    /// same time.
     pub last_peak: u64,
     /// The time from the end of the outage until 99 of 100 proxies have read everything again. `None` if they never have.
     pub recovery: Option<Duration>,
