@@ -49,7 +49,8 @@ pub(crate) fn generate(name: &str, wasm: &[u8], module: &Module, metadata: &Meta
     Ok(serde_json::to_vec_pretty(&sbom)?)
 }
 
-/// Returns the compiled dependencies of `root`. If the standard library was compiled too, its dependencies are not included.
+/// Returns the compiled dependencies of `root`. If the standard library was compiled too, its dependencies are not
+/// included.
 fn uses<'a>(root: &'a Package, module: &Module, metadata: &'a Metadata) -> anyhow::Result<Uses<'a>> {
     let resolve = metadata.resolve.as_ref().context("Cargo resolved no dependencies")?;
     let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();

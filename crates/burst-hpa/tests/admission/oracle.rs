@@ -136,7 +136,8 @@ pub(crate) fn difference(document: &str, ours: &Answer, theirs: &Answer) -> Opti
     Some(difference)
 }
 
-/// Removes the fields that later steps of the apiserver fill in: status, the generated name, the request's namespace, times.
+/// Removes the fields that later steps of the apiserver fill in: status, the generated name, the request's namespace,
+/// times.
 pub(crate) fn comparable(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
