@@ -47,18 +47,18 @@ fn main() {
     println!("CPU time that requests add to an idle API server:");
     for (label, kind) in KINDS {
         let pages = |limit| (0..ROUNDS).map(|_| page(&server, kind, limit)).collect::<Vec<_>>();
-        let (whole, one) = (pages(PAGE), pages(1));
+        let (full, single) = (pages(PAGE), pages(1));
         table.counts(
             format!("{label}: bytes of a page of {PAGE}"),
             vec![server.list(kind, PAGE)],
         );
-        let objects = whole
+        let objects = full
             .iter()
-            .zip(&one)
-            .map(|(whole, one)| whole.saturating_sub(*one) / (PAGE - 1));
+            .zip(&single)
+            .map(|(full, single)| full.saturating_sub(*single) / (PAGE - 1));
         table.durations(format!("{label}: an object in a page"), objects.collect());
-        table.durations(format!("{label}: a page of {PAGE}"), whole);
-        table.durations(format!("{label}: a page of one"), one);
+        table.durations(format!("{label}: a page of {PAGE}"), full);
+        table.durations(format!("{label}: a page of one"), single);
     }
     watches(&server, &mut table);
     table.save(env!("CARGO_TARGET_TMPDIR"));
@@ -74,18 +74,17 @@ fn page(server: &ApiServer, kind: Kind, limit: u32) -> Duration {
 }
 
 /// Measures the cost of a watch, and of a change in a watch. The second is the cost of watches with changes, minus the
-/// cost of
-/// the same watches without changes and of the same changes without watches.
+/// cost of the same watches without changes and of the same changes without watches.
 fn watches(server: &ApiServer, table: &mut Table) {
     let (_, hpas) = KINDS[0];
-    let (mut quiet, mut changed) = (Vec::new(), Vec::new());
+    let (mut unchanged, mut changed) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let [idle, writes, watches, both] = [(0, 0), (0, CHANGES), (WATCHES, 0), (WATCHES, CHANGES)]
             .map(|(watches, changes)| server.cpu_time_of(|| window(server, hpas, watches, changes, round)));
-        quiet.push(watches.saturating_sub(idle) / WATCHES);
+        unchanged.push(watches.saturating_sub(idle) / WATCHES);
         changed.push((both + idle).saturating_sub(writes + watches) / WATCHES / CHANGES);
     }
-    table.durations("a watch, from start to end", quiet);
+    table.durations("a watch, from start to end", unchanged);
     table.durations("an object in a watch", changed);
 }
 

@@ -126,7 +126,7 @@ impl ApiServer {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
         };
-        // The API server indents JSON for the user agents of browsers and of curl. `kubectl proxy` asks for compression
+        // The API server indents JSON for the user agents of browsers and of curl. `kubectl proxy` requests compression
         // unless the client does, and Envoy does not.
         let request = Request::of(method, format!("http://{}{path}", self.address))
             .header("user-agent", "burst-metrics")

@@ -22,7 +22,7 @@ const REQUEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How the other client polls.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Poll {
+enum PollMode {
     Never,
     /// With the entity tag of the answer before, so the answer is 304.
     Conditional,
@@ -31,7 +31,7 @@ enum Poll {
 
 pub(crate) fn run(bulk: &BulkClient, table: &mut Table) {
     println!("CPU of the proxy for one request to a Service, at 1,000 a second:");
-    let polls = [Poll::Never, Poll::Conditional, Poll::Full];
+    let polls = [PollMode::Never, PollMode::Conditional, PollMode::Full];
     let mut measured = polls.map(|_| Vec::new());
     for round in 1..=ROUNDS {
         eprint!("\rround {round} of {ROUNDS} ");
@@ -63,17 +63,17 @@ fn median(mut ratios: Vec<f64>) -> f64 {
 }
 
 /// Returns the mean CPU time of the requests in a slice, with that of the polls.
-fn slice(bulk: &BulkClient, poll: Poll) -> Duration {
+fn slice(bulk: &BulkClient, poll: PollMode) -> Duration {
     let address = proxy::address(&bulk.envoy);
     let open = || Connection::open(address).expect("a connection");
     let (mut connection, mut poller) = (open(), open());
     let first = poller.ask(&request(None)).expect("an answer");
     let tag = first.header("etag").expect("an entity tag");
-    let polled = request(Some(tag).filter(|_| poll == Poll::Conditional));
+    let polled = request(Some(tag).filter(|_| poll == PollMode::Conditional));
     thread::scope(|scope| {
         // Dropping the sender stops the poller.
         let (running, stopped) = mpsc::channel::<()>();
-        if poll != Poll::Never {
+        if poll != PollMode::Never {
             scope.spawn(move || {
                 while stopped.recv_timeout(POLL_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
                     poller.ask(&polled).expect("an answer");

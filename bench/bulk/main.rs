@@ -9,7 +9,7 @@ use std::time::Duration;
 use burst_bench_kit::{
     Backends, FixtureCluster, Table,
     process::cpu_time,
-    proxy::{self, Filter, PATIENCE, Ports},
+    proxy::{self, FilterUnderTest, PATIENCE, Ports},
 };
 use burst_testkit::{
     Envoy,
@@ -57,7 +57,7 @@ fn main() {
 
 impl BulkClient {
     fn start(ports: Ports) -> Self {
-        let envoy = proxy::start(Filter::Ours, 1, ports);
+        let envoy = proxy::start(FilterUnderTest::BurstMetrics, 1, ports);
         let mut connection = Connection::open(proxy::address(&envoy)).expect("a connection");
         wait::until(PATIENCE, "a snapshot", || {
             connection

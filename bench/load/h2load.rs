@@ -39,8 +39,8 @@ pub(crate) fn run(proxy: SocketAddr, rate: Rate) -> Measured {
     if let Rate::Fixed { per_connection } = rate {
         command.arg(format!("--rps={per_connection}"));
     }
-    let output = command.arg(format!("http://{proxy}/")).output();
-    let output = output.unwrap_or_else(|error| panic!("h2load: {error}: run setup/h2load"));
+    let output = (command.arg(format!("http://{proxy}/")).output())
+        .unwrap_or_else(|error| panic!("h2load: {error}: run setup/h2load"));
     assert!(output.status.success(), "{output:?}");
     parse_log(&fs::read_to_string(log).expect("the log"))
 }

@@ -1,14 +1,14 @@
 //! How long requests wait, and how many there can be, with the filter and without it: `make bench` prints the table.
 //!
 //! h2load sends requests to a proxy with two workers, which forwards them to another Envoy. All of them share the machine,
-//! so the numbers do not apply to a proxy on a machine of its own: compare the rows of one run.
+//! so a proxy on its own machine has other numbers: compare only the rows of one run.
 #![allow(missing_docs, reason = "a program")]
 
 mod h2load;
 
 use burst_bench_kit::{
     Backends, Table,
-    proxy::{self, Filter, PATIENCE, Ports},
+    proxy::{self, FilterUnderTest, PATIENCE, Ports},
 };
 use burst_testkit::{
     Envoy,
@@ -29,10 +29,10 @@ const ROUNDS: usize = 9;
 
 fn main() {
     let backends = Backends::start(SERVICES);
-    let proxies = Filter::ALL.map(|(label, filter)| (label, ready(filter, backends.ports())));
+    let proxies = FilterUnderTest::ALL.map(|(label, filter)| (label, ready(filter, backends.ports())));
     let mut table = Table::new("load");
     for (rate_name, rate) in RATES {
-        let mut measured = Filter::ALL.map(|_| Vec::with_capacity(ROUNDS));
+        let mut measured = FilterUnderTest::ALL.map(|_| Vec::with_capacity(ROUNDS));
         for round in 1..=ROUNDS {
             eprint!("\r{rate_name}: round {round} of {ROUNDS} ");
             for ((_, proxy), measured) in proxies.iter().zip(&mut measured) {
@@ -49,13 +49,13 @@ fn main() {
 }
 
 /// Starts a proxy, and waits until its responses have the header if they should.
-fn ready(filter: Filter, ports: Ports) -> Envoy {
+fn ready(filter: FilterUnderTest, ports: Ports) -> Envoy {
     let envoy = proxy::start(filter, 2, ports);
     let mut connections = [(); 2].map(|()| Connection::open(proxy::address(&envoy)).expect("a connection"));
     for connection in &mut connections {
         wait::until(PATIENCE, "the header", || {
             let answer = connection.ask(&Request::get("/")).expect("an answer");
-            answer.header("x-burst").is_some() == (filter == Filter::Ours)
+            answer.header("x-burst").is_some() == (filter == FilterUnderTest::BurstMetrics)
         });
     }
     envoy

@@ -10,7 +10,7 @@ use std::time::Instant;
 use burst_bench_kit::{
     Backends, Table,
     process::{cpu_time, resident_bytes},
-    proxy::{self, Filter, PATIENCE, Ports},
+    proxy::{self, FilterUnderTest, PATIENCE, Ports},
 };
 use burst_testkit::{
     Envoy,
@@ -36,7 +36,7 @@ fn main() {
     starts(backends.ports(), &mut table);
     println!("resident memory, with 10,000 Services:");
     let mut per_worker = Vec::new();
-    for (label, filter) in Filter::ALL {
+    for (label, filter) in FilterUnderTest::ALL {
         eprintln!("{label}: memory");
         let [few, many]: [Vec<_>; 2] = [FEW, MANY].map(|workers| {
             (0..ROUNDS)
@@ -51,8 +51,8 @@ fn main() {
         table.counts(format!("{label}: 1 worker, bytes"), few);
         table.counts(format!("{label}: {MANY} workers, bytes"), many);
     }
-    if let [_, empty, ours] = per_worker[..] {
-        table.memory("a VM, beyond the empty filter", ours.saturating_sub(empty));
+    if let [_, empty, burst_metrics] = per_worker[..] {
+        table.memory("a VM, beyond the empty filter", burst_metrics.saturating_sub(empty));
     }
     table.save(env!("CARGO_TARGET_TMPDIR"));
 }
@@ -60,23 +60,23 @@ fn main() {
 /// Measures the time from the start of the process until Envoy is live, with two workers. The filters take turns.
 fn starts(ports: Ports, table: &mut Table) {
     eprintln!("starts");
-    let mut measured = Filter::ALL.map(|_| (Vec::new(), Vec::new()));
+    let mut measured = FilterUnderTest::ALL.map(|_| (Vec::new(), Vec::new()));
     for _ in 0..=2 * ROUNDS {
-        for ((_, filter), (times, cpu)) in Filter::ALL.into_iter().zip(&mut measured) {
+        for ((_, filter), (times, cpu)) in FilterUnderTest::ALL.into_iter().zip(&mut measured) {
             let started = Instant::now();
             let envoy = proxy::start(filter, 2, ports);
             times.push(started.elapsed());
             cpu.push(cpu_time(envoy.id()).process);
         }
     }
-    for ((label, _), (times, cpu)) in Filter::ALL.into_iter().zip(measured) {
+    for ((label, _), (times, cpu)) in FilterUnderTest::ALL.into_iter().zip(measured) {
         table.durations(format!("{label}: from start to live"), times);
         table.durations(format!("{label}: CPU until then"), cpu);
     }
 }
 
 /// Returns the memory of a proxy after some changes of the cluster, each of which every worker has served.
-fn memory(filter: Filter, workers: u32, backends: &Backends, round: usize) -> u64 {
+fn memory(filter: FilterUnderTest, workers: u32, backends: &Backends, round: usize) -> u64 {
     let envoy = proxy::start(filter, workers, backends.ports());
     let mut connections: Vec<_> = (0..workers).map(|_| connect(&envoy)).collect();
     let first = 10 * u32::try_from(round).unwrap_or_default();
@@ -86,7 +86,8 @@ fn memory(filter: Filter, workers: u32, backends: &Backends, round: usize) -> u6
         for connection in &mut connections {
             wait::until(PATIENCE, &load, || {
                 let answer = connection.ask(&Request::get("/")).expect("an answer");
-                filter != Filter::Ours || answer.header("x-burst").is_some_and(|value| value.contains(&load))
+                filter != FilterUnderTest::BurstMetrics
+                    || answer.header("x-burst").is_some_and(|value| value.contains(&load))
             });
         }
     }

@@ -55,11 +55,14 @@ fn print(contenders: &Contenders, slices: &[Vec<rows::Slice>]) {
         table.durations(format!("{}: worker", row.label), times);
     }
     println!("… less the time of Envoy alone for the same bytes, which is near the longest callback:");
-    for (row, ours) in ROWS.iter().zip(slices) {
+    for (row, row_slices) in ROWS.iter().zip(slices) {
         if let Some(ready) = row.ready_made.and_then(row_index) {
-            let own = ours.iter().zip(&slices[ready]);
-            let own = own.map(|(ours, ready)| ours.busiest_worker.saturating_sub(ready.busiest_worker));
-            table.durations(format!("{}: beyond ready-made", row.label), own.collect());
+            let differences = row_slices
+                .iter()
+                .zip(&slices[ready])
+                .map(|(slice, ready)| slice.busiest_worker.saturating_sub(ready.busiest_worker))
+                .collect();
+            table.durations(format!("{}: beyond ready-made", row.label), differences);
         }
     }
     println!("ratios of CPU times:");

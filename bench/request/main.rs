@@ -39,7 +39,10 @@ const WARM_UP: u32 = 300;
 
 fn main() {
     // Cargo adds `--bench`.
-    let named: Vec<_> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let named: Vec<_> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
     let variants: Vec<_> = VARIANTS
         .into_iter()
         .filter(|variant| is_wanted(variant, &named))

@@ -28,11 +28,12 @@ impl Slices {
 
     /// Returns the CPU time of one request of that kind, for each variant in each round.
     pub(crate) fn of(&mut self, kind: RequestKind) -> Vec<Vec<Duration>> {
-        let rounds = (0..ROUNDS).map(|round| {
-            eprint!("\r{}: round {} of {ROUNDS} ", kind.name(), round + 1);
-            self.round(round, kind)
-        });
-        let rounds = rounds.collect();
+        let rounds = (0..ROUNDS)
+            .map(|round| {
+                eprint!("\r{}: round {} of {ROUNDS} ", kind.name(), round + 1);
+                self.round(round, kind)
+            })
+            .collect();
         eprintln!();
         rounds
     }

@@ -35,7 +35,7 @@ impl CannedResponse {
     }
 }
 
-/// Starts the upstream on a thread of its own, so that requests that arrive together are answered together. It ends with
+/// Starts the upstream on its own thread, so that requests that arrive together are answered together. It ends with
 /// the process.
 pub(crate) fn start() -> SocketAddr {
     let runtime = Builder::new_current_thread().enable_io().build().expect("a runtime");

@@ -16,7 +16,7 @@ pub(crate) struct Variant {
     pub(crate) key: &'static str,
     pub(crate) path: &'static str,
     pub(crate) expected: ExpectedHeader,
-    chain: Chain,
+    chain: FilterChain,
 }
 
 /// The header on the responses.
@@ -30,7 +30,7 @@ pub(crate) enum ExpectedHeader {
 }
 
 #[derive(Clone, Copy)]
-enum Chain {
+enum FilterChain {
     Alone,
     ResponseHeadersToAdd,
     Lua(Lua),
@@ -57,105 +57,120 @@ const PATH: &str = "/v1/orders/4711?fields=id,state";
 
 /// The others are compared with the first.
 pub(crate) const VARIANTS: [Variant; 19] = [
-    Variant::new("bare", "Envoy alone", Chain::Alone, ExpectedHeader::Absent),
+    Variant::new("bare", "Envoy alone", FilterChain::Alone, ExpectedHeader::Absent),
     Variant::new(
         "native",
         "response_headers_to_add",
-        Chain::ResponseHeadersToAdd,
+        FilterChain::ResponseHeadersToAdd,
         ExpectedHeader::Constant,
     ),
     Variant::new(
         "lua_const",
         "Lua: constant",
-        Chain::Lua(Lua::Constant),
+        FilterChain::Lua(Lua::Constant),
         ExpectedHeader::Constant,
     ),
     Variant::new(
         "lua_lookup",
         "Lua: table of 10,000",
-        Chain::Lua(Lua::Lookup),
+        FilterChain::Lua(Lua::Lookup),
         ExpectedHeader::Live,
     ),
     Variant::new(
         "lua_lookup_later",
         "Lua: the same, since Envoy 1.40",
-        Chain::Lua(Lua::LookupInResponse),
+        FilterChain::Lua(Lua::LookupInResponse),
         ExpectedHeader::Live,
     ),
-    Variant::new("empty", "empty filter", Chain::Other("empty"), ExpectedHeader::Absent),
+    Variant::new(
+        "empty",
+        "empty filter",
+        FilterChain::Other("empty"),
+        ExpectedHeader::Absent,
+    ),
     Variant::new(
         "empty_trimmed",
         "empty, without unused exports",
-        Chain::Trimmed("empty", &[]),
+        FilterChain::Trimmed("empty", &[]),
         ExpectedHeader::Absent,
     ),
     Variant::new(
         "constant",
         "constant filter",
-        Chain::Other("constant"),
+        FilterChain::Other("constant"),
         ExpectedHeader::Constant,
     ),
     Variant::new(
         "constant_trimmed",
         "constant, without unused exports",
-        Chain::Trimmed("constant", &["proxy_on_response_headers"]),
+        FilterChain::Trimmed("constant", &["proxy_on_response_headers"]),
         ExpectedHeader::Constant,
     ),
     Variant::new(
         "absent",
         "no SDK: no callbacks",
-        Chain::Other("no_callbacks"),
+        FilterChain::Other("no_callbacks"),
         ExpectedHeader::Absent,
     ),
     Variant::new(
         "floor",
         "no SDK: a property and a header",
-        Chain::Other("minimal"),
+        FilterChain::Other("minimal"),
         ExpectedHeader::Constant,
     ),
     Variant::new(
         "floor_path",
         "no SDK: the same, and it reads the path",
-        Chain::Other("minimal_path"),
+        FilterChain::Other("minimal_path"),
         ExpectedHeader::Constant,
     ),
-    Variant::new("header_only", "header-only", Chain::HeaderOnly, ExpectedHeader::Live),
-    Variant::new("full", "full, as shipped", Chain::Full("{}"), ExpectedHeader::Live),
+    Variant::new(
+        "header_only",
+        "header-only",
+        FilterChain::HeaderOnly,
+        ExpectedHeader::Live,
+    ),
+    Variant::new(
+        "full",
+        "full, as shipped",
+        FilterChain::Full("{}"),
+        ExpectedHeader::Live,
+    ),
     Variant::new(
         "without_endpoints",
         "full: without endpoints",
-        Chain::Full(r#"{"endpoints": {"enabled": false}}"#),
+        FilterChain::Full(r#"{"endpoints": {"enabled": false}}"#),
         ExpectedHeader::Live,
     ),
     Variant::new(
         "gate",
         "full: behind the gate",
-        Chain::Full(r#"{"header": {"when": {"request_header": "user-agent", "prefix": "bench"}}}"#),
+        FilterChain::Full(r#"{"header": {"when": {"request_header": "user-agent", "prefix": "bench"}}}"#),
         ExpectedHeader::Live,
     ),
     Variant::new(
         "host_check",
         "full: one of its paths on another host",
-        Chain::Full(r#"{"endpoints": {"hosts": ["burst.internal"]}}"#),
+        FilterChain::Full(r#"{"endpoints": {"hosts": ["burst.internal"]}}"#),
         ExpectedHeader::Live,
     )
     .path("/burstmetrics/services/shop/web"),
     Variant::new(
         "counting",
         "full: requests counted",
-        Chain::Full(r#"{"requests": {"in_flight": false}}"#),
+        FilterChain::Full(r#"{"requests": {"in_flight": false}}"#),
         ExpectedHeader::Live,
     ),
     Variant::new(
         "counting_in_flight",
         "full: the same, and requests in flight",
-        Chain::Full(r#"{"requests": {}}"#),
+        FilterChain::Full(r#"{"requests": {}}"#),
         ExpectedHeader::Live,
     ),
 ];
 
 impl Variant {
-    const fn new(key: &'static str, label: &'static str, chain: Chain, expected: ExpectedHeader) -> Self {
+    const fn new(key: &'static str, label: &'static str, chain: FilterChain, expected: ExpectedHeader) -> Self {
         Self {
             label,
             key,
@@ -173,22 +188,22 @@ impl Variant {
     /// Returns the HTTP filter before the router.
     pub(crate) fn filter(self) -> Option<Value> {
         match self.chain {
-            Chain::Alone | Chain::ResponseHeadersToAdd => None,
-            Chain::Lua(lua) => Some(lua_filter(lua)),
-            Chain::Other(name) => Some(wasm_filter(self.key, &compiled_filter(name), &json!({}))),
-            Chain::Trimmed(name, used) => Some(wasm_filter(self.key, &modules::trimmed(name, used), &json!({}))),
-            Chain::HeaderOnly => Some(self.own("burst-metrics-header.wasm", "{}")),
-            Chain::Full(keys) => Some(self.own("burst-metrics.wasm", keys)),
+            FilterChain::Alone | FilterChain::ResponseHeadersToAdd => None,
+            FilterChain::Lua(lua) => Some(lua_filter(lua)),
+            FilterChain::Other(name) => Some(wasm_filter(self.key, &compiled_filter(name), &json!({}))),
+            FilterChain::Trimmed(name, used) => Some(wasm_filter(self.key, &modules::trimmed(name, used), &json!({}))),
+            FilterChain::HeaderOnly => Some(self.burst_metrics("burst-metrics-header.wasm", "{}")),
+            FilterChain::Full(keys) => Some(self.burst_metrics("burst-metrics.wasm", keys)),
         }
     }
 
     /// Returns the headers that the routes add.
     pub(crate) fn response_headers_to_add(self) -> Option<Value> {
         let add = || json!([{"header": {"key": "x-burst", "value": services::header(0)}}]);
-        matches!(self.chain, Chain::ResponseHeadersToAdd).then(add)
+        matches!(self.chain, FilterChain::ResponseHeadersToAdd).then(add)
     }
 
-    fn own(self, module: &str, keys: &str) -> Value {
+    fn burst_metrics(self, module: &str, keys: &str) -> Value {
         let mut configuration: Value = serde_json::from_str(keys).expect("JSON");
         configuration["cluster"] = json!("kube_api");
         // The filter reads the cluster once, before the measurement.

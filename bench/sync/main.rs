@@ -39,8 +39,8 @@ fn main() {
 }
 
 fn wanted_sizes() -> Vec<usize> {
-    let wanted = std::env::var("SIZES").unwrap_or_default();
-    let wanted: Vec<usize> = wanted.split(',').filter_map(|size| size.parse().ok()).collect();
+    let variable = std::env::var("SIZES").unwrap_or_default();
+    let wanted: Vec<usize> = variable.split(',').filter_map(|size| size.parse().ok()).collect();
     let is_wanted = |size: &usize| wanted.is_empty() || wanted.contains(size);
     SIZES.into_iter().filter(is_wanted).collect()
 }

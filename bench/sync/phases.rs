@@ -18,7 +18,7 @@ const SLICES_PER_MINUTE: u32 = 2;
 /// Slices of each phase.
 const SLICES: usize = 3;
 
-/// Single changes whose way to the header is timed.
+/// Single changes whose propagation to the header is timed.
 const PROPAGATIONS: u32 = 10;
 
 /// More replicas than any HPA has otherwise.

@@ -36,7 +36,7 @@ fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     let headers: BTreeMap<_, _> = predicted
         .services
         .iter()
-        .filter_map(|service_preview| Some((service_preview.of.to_string(), service_preview.value.clone().ok()?)))
+        .filter_map(|service_preview| Some((service_preview.service.to_string(), service_preview.value.clone().ok()?)))
         .collect();
     assert_eq!(headers.len(), sample::SERVICES.len() + 3);
 

@@ -3,7 +3,7 @@
 
 use burst_testkit::{ControlPlane, Version, http::Answer, wait, wasm};
 use burstctl::{
-    input::{Input, Source},
+    input::{Input, SourceFile},
     istio, yaml,
 };
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn rendered(form: &str) -> Vec<Value> {
     let module = wasm("burst-metrics.wasm");
     let text = format!("{VALUES}form: {form}\nmodule: {{url: 'file://{}'}}\n", module.display());
     let name = "values.yaml".to_owned();
-    let input = Input::from_sources([Source { name, text }]);
+    let input = Input::from_sources([SourceFile { name, text }]);
     let values = istio::only_document(&input).expect("one document");
     let documents = istio::render(values).expect("a set").join("---\n");
     let trees = yaml::documents(&documents).into_iter();

@@ -57,7 +57,7 @@ fn an_hpa_shows_which_rule_denies_its_metric_and_scales_once_the_policy_is_delet
     [&web, &api].iter().for_each(|worker| worker.create(&stage.cluster));
     wait_until_active(&stage.cluster, std::slice::from_ref(&api));
     let refusal = format!(
-        "{RATE}.external.metrics.k8s.io is forbidden: ExternalMetricPolicy \"shop/only-api\" rule 1 asks for a selector \
+        "{RATE}.external.metrics.k8s.io is forbidden: ExternalMetricPolicy \"shop/only-api\" rule 1 requires a selector \
          that is at least as narrow as \"service=api\""
     );
     wait_for_condition(&stage, &web, &refusal);

@@ -30,14 +30,14 @@ pub(crate) const LIFECYCLE: &[&str] = &[
 ];
 
 /// A request, its response, and the end of the stream, which counting requests in flight needs.
-const WHOLE_STREAM: &[&str] = &[
+const FULL_STREAM: &[&str] = &[
     "proxy_on_request_headers",
     "proxy_on_response_headers",
     "proxy_on_response_body",
     "proxy_on_delete",
 ];
 
-/// The prefix of our callbacks. Each replaces the SDK's callback of the same name with the prefix [`THEIRS`].
+/// The prefix of our callbacks. Each replaces the SDK's callback of the same name with [`SDK_PREFIX`].
 pub(crate) const OWN_PREFIX: &str = "own_";
 pub(crate) const SDK_PREFIX: &str = "proxy_";
 
@@ -47,7 +47,7 @@ impl Artifact {
         Self {
             file: "burst-metrics.wasm",
             feature: None,
-            stream: WHOLE_STREAM,
+            stream: FULL_STREAM,
         },
         Self {
             file: "burst-metrics-header.wasm",
@@ -57,7 +57,7 @@ impl Artifact {
         Self {
             file: "burst-metrics-trap.wasm",
             feature: Some("test-trap"),
-            stream: WHOLE_STREAM,
+            stream: FULL_STREAM,
         },
     ];
 
@@ -74,7 +74,7 @@ impl Artifact {
 
     /// Returns whether the module keeps an export.
     pub(crate) fn keeps(&self, export: &str) -> bool {
-        self.exports().any(|kept| kept == export)
+        self.exports().any(|name| name == export)
     }
 
     /// Returns all its exports.

@@ -42,8 +42,8 @@ pub(crate) fn metadata() -> anyhow::Result<Metadata> {
 /// Returns the version of the wasm32 toolchain and its standard library, such as `1.95.0`.
 pub(crate) fn version() -> anyhow::Result<String> {
     let output = Command::new(wrapper()).arg("--version").output()?;
-    let words = String::from_utf8(output.stdout)?;
-    let version = words
+    let output_text = String::from_utf8(output.stdout)?;
+    let version = output_text
         .split(' ')
         .nth(1)
         .context("`cargo --version` printed no version")?;
@@ -114,6 +114,6 @@ fn wrapper() -> PathBuf {
 
 /// Returns the root of the checkout.
 pub(crate) fn repository() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
+    let manifest_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest_folder.parent().unwrap_or(manifest_folder)
 }

@@ -33,8 +33,8 @@ usage: cargo xtask wasm [--test]
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match arguments[..] {
+    let task: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match task[..] {
         ["wasm"] => wasm(&Artifact::SHIPPED),
         ["wasm", "--test"] => wasm(&Artifact::ALL),
         ["image"] => image::build(),
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("cargo xtask {}: {error:#}", arguments.join(" "));
+            eprintln!("cargo xtask {}: {error:#}", task.join(" "));
             ExitCode::FAILURE
         }
     }

@@ -21,8 +21,8 @@ pub(crate) fn short(name: &str) -> Option<String> {
     let counts = |part: &&str| !part.is_empty() && *part != CLOSURE;
     let parts: Vec<_> = path.split("::").filter(counts).collect();
     // A name without a path belongs to a function for the host or the compiler.
-    let ours = parts.len() == 1 || path.starts_with(CRATE_PREFIX);
-    ours.then(|| parts[parts.len().saturating_sub(KEPT_SEGMENTS)..].join("::"))
+    let is_ours = parts.len() == 1 || path.starts_with(CRATE_PREFIX);
+    is_ours.then(|| parts[parts.len().saturating_sub(KEPT_SEGMENTS)..].join("::"))
 }
 
 /// Removes angle brackets and their contents from a path, but keeps the type of `<Type as Trait>::function`.

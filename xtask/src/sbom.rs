@@ -32,12 +32,10 @@ type Uses<'a> = BTreeMap<&'a PackageId, BTreeSet<&'a PackageId>>;
 /// Returns the SBOM of `module`, whose bytes are `wasm`, as JSON. It has no time and no serial number, so the same module has
 /// the same SBOM.
 pub(crate) fn generate(name: &str, wasm: &[u8], module: &Module, metadata: &Metadata) -> anyhow::Result<Vec<u8>> {
-    let own = metadata
-        .root_package()
-        .context("the workspace has no package of its own")?;
-    let uses = uses(own, module, metadata)?;
+    let root = metadata.root_package().context("the workspace has no root package")?;
+    let uses = uses(root, module, metadata)?;
     let std = standard_library(cargo::version()?);
-    let mut subject = serde_json::to_value(component(own))?;
+    let mut subject = serde_json::to_value(component(root))?;
     subject["name"] = json!(name);
     subject["hashes"] = json!([{"alg": "SHA-256", "content": sha256(wasm)}]);
     let sbom = json!({
@@ -45,19 +43,20 @@ pub(crate) fn generate(name: &str, wasm: &[u8], module: &Module, metadata: &Meta
         "specVersion": "1.5",
         "version": 1,
         "metadata": {"component": subject},
-        "dependencies": dependencies(own, &std, &uses, metadata),
-        "components": components(own, std, &uses, metadata),
+        "dependencies": dependencies(root, &std, &uses, metadata),
+        "components": components(root, std, &uses, metadata),
     });
     Ok(serde_json::to_vec_pretty(&sbom)?)
 }
 
-/// Returns the compiled dependencies of `own`. If the standard library was compiled too, its dependencies are not included.
-fn uses<'a>(own: &'a Package, module: &Module, metadata: &'a Metadata) -> anyhow::Result<Uses<'a>> {
+/// Returns the compiled dependencies of `root`. If the standard library was compiled too, its dependencies are not
+/// included.
+fn uses<'a>(root: &'a Package, module: &Module, metadata: &'a Metadata) -> anyhow::Result<Uses<'a>> {
     let resolve = metadata.resolve.as_ref().context("Cargo resolved no dependencies")?;
     let nodes: BTreeMap<_, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
     let mut uses = Uses::new();
-    let mut open = vec![&own.id];
-    while let Some(id) = open.pop() {
+    let mut queue = vec![&root.id];
+    while let Some(id) = queue.pop() {
         let used: BTreeSet<_> = nodes[id]
             .deps
             .iter()
@@ -66,31 +65,38 @@ fn uses<'a>(own: &'a Package, module: &Module, metadata: &'a Metadata) -> anyhow
             .filter(|used| module.packages.contains(used))
             .collect();
         if !uses.contains_key(id) {
-            open.extend(&used);
+            queue.extend(&used);
             uses.insert(id, used);
         }
     }
     Ok(uses)
 }
 
-fn components(own: &Package, std: Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Component> {
-    let others = uses.keys().filter(|id| **id != &own.id);
-    let others = others.map(|id| component(&metadata[id]));
-    let mut components: Vec<_> = others.chain([std]).collect();
+fn components(root: &Package, std: Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Component> {
+    let mut components: Vec<_> = uses
+        .keys()
+        .filter(|id| **id != &root.id)
+        .map(|id| component(&metadata[id]))
+        .chain([std])
+        .collect();
     components.sort_by(|a, b| a.reference.cmp(&b.reference));
     components
 }
 
-fn dependencies(own: &Package, std: &Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Value> {
-    let named = uses.iter().map(|(user, used)| {
-        let used: BTreeSet<_> = used.iter().map(|id| reference(&metadata[id])).collect();
-        (reference(&metadata[user]), used)
-    });
-    let mut named: BTreeMap<_, _> = named.collect();
-    named.entry(reference(own)).or_default().insert(std.reference.clone());
-    named.insert(std.reference.clone(), BTreeSet::new());
-    let all = named.into_iter();
-    all.map(|(user, used)| json!({"ref": user, "dependsOn": used}))
+fn dependencies(root: &Package, std: &Component, uses: &Uses<'_>, metadata: &Metadata) -> Vec<Value> {
+    let mut used_by_reference: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (user, used) in uses {
+        let references = used.iter().map(|id| reference(&metadata[id])).collect();
+        used_by_reference.insert(reference(&metadata[user]), references);
+    }
+    used_by_reference
+        .entry(reference(root))
+        .or_default()
+        .insert(std.reference.clone());
+    used_by_reference.insert(std.reference.clone(), BTreeSet::new());
+    used_by_reference
+        .into_iter()
+        .map(|(user, used)| json!({"ref": user, "dependsOn": used}))
         .collect()
 }
 

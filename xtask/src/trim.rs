@@ -39,19 +39,23 @@ pub(crate) fn trim(wasm: &[u8], artifact: &Artifact) -> anyhow::Result<Vec<u8>> 
     Ok(module.emit_wasm())
 }
 
-/// Replaces callbacks of the SDK by ours. Ours have other names until now, because two functions of one name cannot be linked.
+/// Replaces callbacks of the SDK by ours. Until now ours have another prefix, because the linker allows each name once.
 fn replace_callbacks(module: &mut Module) -> anyhow::Result<()> {
-    let ours = module
+    let replacements: Vec<_> = module
         .exports
         .iter()
-        .filter(|export| export.name.starts_with(OWN_PREFIX));
-    for ours in ours.map(Export::id).collect::<Vec<_>>() {
-        let name = module.exports.get(ours).name.replacen(OWN_PREFIX, SDK_PREFIX, 1);
-        let theirs = module.exports.iter().find(|export| export.name == name);
-        let theirs =
-            theirs.with_context(|| format!("the module does not export `{name}`, which our callback replaces"))?;
-        module.exports.delete(theirs.id());
-        module.exports.get_mut(ours).name = name;
+        .filter(|export| export.name.starts_with(OWN_PREFIX))
+        .map(Export::id)
+        .collect();
+    for replacement in replacements {
+        let name = module.exports.get(replacement).name.replacen(OWN_PREFIX, SDK_PREFIX, 1);
+        let replaced = module
+            .exports
+            .iter()
+            .find(|export| export.name == name)
+            .with_context(|| format!("the module does not export `{name}`, which our callback replaces"))?;
+        module.exports.delete(replaced.id());
+        module.exports.get_mut(replacement).name = name;
     }
     Ok(())
 }
@@ -75,11 +79,11 @@ mod tests {
     #[test]
     fn an_unused_export_is_removed_with_its_code() {
         let trimmed = Module::from_buffer(&trim(&module(&FULL), &HEADER).unwrap()).unwrap();
-        let mut left: Vec<_> = trimmed.exports.iter().map(|export| export.name.as_str()).collect();
-        let mut kept: Vec<_> = HEADER.exports().collect();
-        left.sort_unstable();
-        kept.sort_unstable();
-        assert_eq!(left, kept);
+        let mut exported: Vec<_> = trimmed.exports.iter().map(|export| export.name.as_str()).collect();
+        let mut expected: Vec<_> = HEADER.exports().collect();
+        exported.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(exported, expected);
         assert!(
             trimmed.funcs.by_name("proxy_on_request_headers").is_none(),
             "its function is still there"
@@ -137,9 +141,9 @@ mod tests {
     }
 
     fn export(module: &mut Module, name: &str) {
-        let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
-        function.name(name.to_owned());
-        let function = function.finish(Vec::new(), &mut module.funcs);
+        let mut builder = FunctionBuilder::new(&mut module.types, &[], &[]);
+        builder.name(name.to_owned());
+        let function = builder.finish(Vec::new(), &mut module.funcs);
         module.exports.add(name, function);
     }
 }

@@ -57,9 +57,11 @@ fn broken_links(page: &Path) -> Vec<String> {
 
 /// The links of a page that are relative paths.
 fn links(text: &str) -> Vec<&str> {
-    let targets = prose(text).flat_map(|line| line.split("](").skip(1));
-    let targets = targets.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
-    targets.filter(|target| !target.contains("://")).collect()
+    prose(text)
+        .flat_map(|line| line.split("](").skip(1))
+        .filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
+        .filter(|target| !target.contains("://"))
+        .collect()
 }
 
 /// The anchors that GitHub gives the headings of a page.

@@ -37,13 +37,13 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The paths that begin with `crate` or `super`, with the trees of `use` taken apart.
+/// The paths that begin with `crate` or `super`, with the trees of `use` split into single paths.
 fn paths(code: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let is_path_character = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     for root in ["crate::", "super::"] {
         for (at, _) in code.match_indices(root) {
-            if !code[..at].ends_with(word) {
+            if !code[..at].ends_with(is_path_character) {
                 expand(&code[at..], "", &mut found);
             }
         }
@@ -51,7 +51,7 @@ fn paths(code: &str) -> Vec<String> {
     found
 }
 
-/// Takes the first path of `text` apart. Returns what is left behind it.
+/// Splits the first path of `text` into single paths. Returns the text after it.
 fn expand<'a>(text: &'a str, prefix: &str, found: &mut Vec<String>) -> &'a str {
     let text = text.trim_start();
     let end = text
@@ -104,9 +104,10 @@ fn modules(folder: &Path) -> Modules {
     let uses = |(module, code): (&String, &String)| {
         let used = paths(code)
             .into_iter()
-            .filter_map(|path| resolve(&path, module, &found));
-        let used = used.filter(|used| used != module && !is_parent(used, module) && !is_parent(module, used));
-        (module.clone(), used.collect())
+            .filter_map(|path| resolve(&path, module, &found))
+            .filter(|used| used != module && !is_parent(used, module) && !is_parent(module, used))
+            .collect();
+        (module.clone(), used)
     };
     found.iter().map(uses).collect()
 }

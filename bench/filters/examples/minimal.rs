@@ -1,5 +1,5 @@
 //! Makes only the two host calls that a header by cluster needs, in one callback: no SDK, no allocation, and no callbacks for
-//! the start or end of a stream. No filter that asks for the cluster costs less.
+//! the start or end of a stream. No filter that reads the cluster costs less.
 #![allow(missing_docs, reason = "the ABI of proxy-wasm")]
 
 mod raw_abi;

@@ -1,4 +1,4 @@
-//! Does the same as `minimal`, and reads the path of each request, as a filter with endpoints of its own does.
+//! Does the same as `minimal`, and reads the path of each request, as a filter with its own endpoints does.
 #![allow(missing_docs, reason = "the ABI of proxy-wasm")]
 
 mod raw_abi;

@@ -19,7 +19,7 @@ const PATH: &str = "/burstmetrics/services";
 
 /// A request of a proxy.
 #[derive(Debug)]
-pub enum Asks {
+pub enum ProxyRequest {
     /// To the API server, for a list.
     Api(SourceId, ApiRequest),
     /// To a hub.
@@ -28,7 +28,7 @@ pub enum Asks {
 
 /// An answer to a proxy.
 #[derive(Debug)]
-pub enum Answered {
+pub enum ProxyResponse {
     /// From the API server.
     Api(SourceId, Result<Payload, Failure>),
     /// From a hub.
@@ -80,7 +80,7 @@ impl Proxy {
     }
 
     /// Ticks, and returns the requests to send. Call it once a second.
-    pub fn tick(&mut self, now: Time) -> Vec<Asks> {
+    pub fn tick(&mut self, now: Time) -> Vec<ProxyRequest> {
         let effects = match &mut self.reader {
             Reader::Leader(leader) => leader.tick(now),
             Reader::Spoke(spoke) => spoke.tick(now),
@@ -89,32 +89,34 @@ impl Proxy {
     }
 
     /// Handles an answer, and returns the requests to send.
-    pub fn answer(&mut self, answered: Answered, now: Time, chance: u32) -> Vec<Asks> {
+    pub fn answer(&mut self, answered: ProxyResponse, now: Time, chance: u32) -> Vec<ProxyRequest> {
         let effects = match (&mut self.reader, answered) {
-            (Reader::Leader(leader), Answered::Api(id, answer)) => leader.answer(id, answer, now, chance),
-            (Reader::Spoke(spoke), Answered::Hub(answer)) => spoke.handle_response(answer, now, chance),
+            (Reader::Leader(leader), ProxyResponse::Api(id, answer)) => leader.answer(id, answer, now, chance),
+            (Reader::Spoke(spoke), ProxyResponse::Hub(answer)) => spoke.handle_response(answer, now, chance),
             _ => Vec::new(),
         };
         self.follow(effects, now)
     }
 
-    fn follow(&mut self, mut effects: Vec<Effect>, now: Time) -> Vec<Asks> {
+    fn follow(&mut self, mut effects: Vec<Effect>, now: Time) -> Vec<ProxyRequest> {
         // The steps of a leader take milliseconds, which the simulation ignores.
         if let Reader::Leader(leader) = &mut self.reader {
             while leader.is_busy() {
                 effects.extend(leader.advance(now));
             }
         }
-        let mut asks = Vec::new();
+        let mut requests = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Request(ScheduledRequest { source, request }) => asks.push(Asks::Api(source, request)),
-                Effect::RequestHub(_) => asks.push(Asks::Hub),
+                Effect::Request(ScheduledRequest { source, request }) => {
+                    requests.push(ProxyRequest::Api(source, request));
+                }
+                Effect::RequestHub(_) => requests.push(ProxyRequest::Hub),
                 Effect::Confirm(confirmed) => self.read = confirmed.oldest(),
                 _ => {}
             }
         }
-        asks
+        requests
     }
 }
 

@@ -1,7 +1,7 @@
 //! The simulation in virtual time: the ticks of the proxies, their requests and the answers.
 
 use crate::costs::{self, Cost};
-use crate::proxy::{Answered, Asks, Proxy, time};
+use crate::proxy::{Proxy, ProxyRequest, ProxyResponse, time};
 use crate::scenario::{Mode, Scenario};
 use crate::server::{Micros, Outcome, Server};
 use crate::tally::{Ages, Seconds};
@@ -43,10 +43,10 @@ pub struct Run {
     /// The newest resource version that the API server has no history for.
     compacted: u64,
     /// Requests in flight, by their numbers.
-    under_way: BTreeMap<u64, (usize, Asked)>,
-    /// When each of them is answered, if the server does not restart before.
-    ends: BinaryHeap<Reverse<(Micros, u64)>>,
-    asked: u64,
+    in_flight: BTreeMap<u64, (usize, InFlightRequest)>,
+    /// When each of them is answered, unless the server restarts before.
+    answer_times: BinaryHeap<Reverse<(Micros, u64)>>,
+    sent: u64,
     /// The load of the API server.
     pub api: Seconds,
     /// The load of the hubs.
@@ -57,9 +57,9 @@ pub struct Run {
 
 /// A request in flight, with its answer.
 #[derive(Debug)]
-struct Asked {
+struct InFlightRequest {
     of_api: bool,
-    answer: Answered,
+    answer: ProxyResponse,
 }
 
 impl Run {
@@ -76,7 +76,7 @@ impl Run {
             Mode::Spokes => scenario.hubs,
             Mode::Poll | Mode::Watch => scenario.proxies,
         };
-        let proxies = (0..scenario.proxies).map(|place| match place < hubs {
+        let proxies = (0..scenario.proxies).map(|index| match index < hubs {
             true => Proxy::leader(config.clone(), time(0)),
             false => Proxy::spoke(spokes.clone(), time(0)),
         });
@@ -86,9 +86,9 @@ impl Run {
             server: Server::new(scenario.cores),
             hubs: (0..scenario.hubs).map(|_| Server::new(1)).collect(),
             compacted: 0,
-            under_way: BTreeMap::new(),
-            ends: BinaryHeap::new(),
-            asked: 0,
+            in_flight: BTreeMap::new(),
+            answer_times: BinaryHeap::new(),
+            sent: 0,
             api: Seconds::default(),
             hub: Seconds::default(),
             ages: Vec::new(),
@@ -102,9 +102,9 @@ impl Run {
     /// Runs the simulation to its end.
     #[must_use]
     pub fn to_end(mut self) -> Self {
-        let end = micros(self.scenario.lasts);
+        let end = micros(self.scenario.duration);
         let outage = self.scenario.outage;
-        let (down, up) = (micros(outage.begins), micros(outage.begins + outage.lasts));
+        let (down, up) = (micros(outage.start), micros(outage.start + outage.duration));
         while self.now < end {
             self.answer_until(self.now);
             if self.now == down {
@@ -113,11 +113,11 @@ impl Run {
             if self.now == up && !outage.keeps_history {
                 self.compacted = version(up);
             }
-            let place = usize::try_from(self.now / MILLI % 1_000).unwrap_or_default();
-            for proxy in std::mem::take(&mut self.ticking[place]) {
-                let asks = self.proxies[proxy].tick(time(self.now));
-                self.send(proxy, asks);
-                self.ticking[place].push(proxy);
+            let slot = usize::try_from(self.now / MILLI % 1_000).unwrap_or_default();
+            for proxy in std::mem::take(&mut self.ticking[slot]) {
+                let requests = self.proxies[proxy].tick(time(self.now));
+                self.send(proxy, requests);
+                self.ticking[slot].push(proxy);
             }
             if self.now.is_multiple_of(SAMPLE_INTERVAL) {
                 let now = time(self.now);
@@ -131,84 +131,88 @@ impl Run {
 
     fn is_down(&self) -> bool {
         let outage = self.scenario.outage;
-        (micros(outage.begins)..micros(outage.begins + outage.lasts)).contains(&self.now)
+        (micros(outage.start)..micros(outage.start + outage.duration)).contains(&self.now)
     }
 
     /// Stops the API server, which closes every connection to it.
     fn stop_api_server(&mut self) {
         self.server.restart(self.now);
         let cut: Vec<_> = self
-            .under_way
+            .in_flight
             .iter()
-            .filter(|(_, (_, asked))| asked.of_api)
+            .filter(|(_, (_, request))| request.of_api)
             .map(|(number, _)| *number)
             .collect();
         for number in cut {
-            if let Some((proxy, asked)) = self.under_way.remove(&number)
-                && let Answered::Api(source, _) = asked.answer
+            if let Some((proxy, request)) = self.in_flight.remove(&number)
+                && let ProxyResponse::Api(source, _) = request.answer
             {
-                self.give(proxy, Answered::Api(source, Err(Failure::Disconnected)));
+                self.deliver(proxy, ProxyResponse::Api(source, Err(Failure::Disconnected)));
             }
         }
     }
 
     fn answer_until(&mut self, now: Micros) {
-        while let Some(Reverse((at, number))) = self.ends.peek().copied().filter(|Reverse((at, _))| *at <= now) {
+        while let Some(Reverse((at, number))) = self.answer_times.peek().copied().filter(|Reverse((at, _))| *at <= now)
+        {
             debug_assert!(at <= now);
-            self.ends.pop();
-            if let Some((proxy, asked)) = self.under_way.remove(&number) {
-                self.give(proxy, asked.answer);
+            self.answer_times.pop();
+            if let Some((proxy, request)) = self.in_flight.remove(&number) {
+                self.deliver(proxy, request.answer);
             }
         }
     }
 
-    fn give(&mut self, proxy: usize, answer: Answered) {
+    fn deliver(&mut self, proxy: usize, answer: ProxyResponse) {
         let chance = self.chance.u32(..);
-        let asks = self.proxies[proxy].answer(answer, time(self.now), chance);
-        self.send(proxy, asks);
+        let requests = self.proxies[proxy].answer(answer, time(self.now), chance);
+        self.send(proxy, requests);
     }
 
-    fn send(&mut self, proxy: usize, asks: Vec<Asks>) {
-        for ask in asks {
-            let (end, asked) = match ask {
-                Asks::Api(source, request) => self.ask_api(proxy, source, &request),
-                Asks::Hub => self.ask_hub(proxy),
+    fn send(&mut self, proxy: usize, requests: Vec<ProxyRequest>) {
+        for request in requests {
+            let (end, in_flight) = match request {
+                ProxyRequest::Api(source, request) => self.send_to_api(proxy, source, &request),
+                ProxyRequest::Hub => self.send_to_hub(proxy),
             };
-            self.asked += 1;
-            self.under_way.insert(self.asked, (proxy, asked));
+            self.sent += 1;
+            self.in_flight.insert(self.sent, (proxy, in_flight));
             // An answer takes at least a millisecond.
-            self.ends.push(Reverse((end.max(self.now + MILLI), self.asked)));
+            self.answer_times.push(Reverse((end.max(self.now + MILLI), self.sent)));
         }
     }
 
     /// Returns when a request is answered, and the answer.
-    fn ask_api(&mut self, proxy: usize, source: SourceId, request: &ApiRequest) -> (Micros, Asked) {
-        let of = |answer| Asked {
+    fn send_to_api(&mut self, proxy: usize, source: SourceId, request: &ApiRequest) -> (Micros, InFlightRequest) {
+        let in_flight = |answer| InFlightRequest {
             of_api: true,
-            answer: Answered::Api(source, answer),
+            answer: ProxyResponse::Api(source, answer),
         };
         if self.is_down() {
             let refused = Failure::Unreachable("connection refused".into());
-            return (self.now + ROUND_TRIP, of(Err(refused)));
+            return (self.now + ROUND_TRIP, in_flight(Err(refused)));
         }
         let (cost, answer) = self.answer_of(proxy, source, request);
-        let patience = micros(self.config.api.timeout);
+        let timeout = micros(self.config.api.timeout);
         let second = self.api.at(self.now);
         second.requests += 1;
-        match self.server.take(cost, self.now, self.now + patience) {
+        match self.server.take(cost, self.now, self.now + timeout) {
             Outcome::Answered(at) => {
                 second.cost = second.cost.plus(cost);
-                let lasts = if answer.is_ok() {
+                let open_for = if answer.is_ok() {
                     micros(request.watch_timeout)
                 } else {
                     0
                 };
-                (at + lasts + ROUND_TRIP, of(answer))
+                (at + open_for + ROUND_TRIP, in_flight(answer))
             }
-            Outcome::Abandoned => (self.now + patience, of(Err(Failure::Timeout))),
+            Outcome::Abandoned => (self.now + timeout, in_flight(Err(Failure::Timeout))),
             Outcome::Throttled => {
                 let retry_after = Some(Duration::from_secs(1));
-                (self.now + ROUND_TRIP, of(Err(Failure::Throttled { retry_after })))
+                (
+                    self.now + ROUND_TRIP,
+                    in_flight(Err(Failure::Throttled { retry_after })),
+                )
             }
         }
     }
@@ -258,11 +262,11 @@ impl Run {
         (self.scenario.page(end - before), Ok(Payload::Page(page)))
     }
 
-    fn ask_hub(&mut self, proxy: usize) -> (Micros, Asked) {
+    fn send_to_hub(&mut self, proxy: usize) -> (Micros, InFlightRequest) {
         let hub = proxy % self.hubs.len();
-        let of = |answer| Asked {
+        let in_flight = |answer| InFlightRequest {
             of_api: false,
-            answer: Answered::Hub(answer),
+            answer: ProxyResponse::Hub(answer),
         };
         let read = self.proxies[hub].read;
         // If anything changes at all, it changes within an interval, so the answer is a full one.
@@ -270,18 +274,18 @@ impl Run {
             0 => costs::UNCHANGED,
             _ => costs::BULK.plus(costs::BULK_SERVICE.times(self.scenario.services)),
         };
-        let patience = micros(self.config.api.timeout);
+        let timeout = micros(self.config.api.timeout);
         let second = self.hub.at(self.now);
         second.requests += 1;
-        match self.hubs[hub].take(cost, self.now, self.now + patience) {
+        match self.hubs[hub].take(cost, self.now, self.now + timeout) {
             Outcome::Answered(at) => {
                 second.cost = second.cost.plus(cost);
                 (
                     at + ROUND_TRIP,
-                    of(hub_answer(read, time(at), self.config.max_staleness)),
+                    in_flight(hub_answer(read, time(at), self.config.max_staleness)),
                 )
             }
-            Outcome::Abandoned | Outcome::Throttled => (self.now + patience, of(Err(Failure::Timeout))),
+            Outcome::Abandoned | Outcome::Throttled => (self.now + timeout, in_flight(Err(Failure::Timeout))),
         }
     }
 }

@@ -35,9 +35,9 @@ impl Mode {
 #[derive(Clone, Copy, Debug)]
 pub struct Outage {
     /// When the API server stops, since the start.
-    pub begins: Duration,
-    /// How long it is away and refuses connections.
-    pub lasts: Duration,
+    pub start: Duration,
+    /// How long it is down and refuses connections.
+    pub duration: Duration,
     /// Whether it has its watch history afterwards: a single server does not, one of several does.
     pub keeps_history: bool,
 }
@@ -60,14 +60,14 @@ pub struct Scenario {
     /// The outage.
     pub outage: Outage,
     /// The length of the simulation.
-    pub lasts: Duration,
+    pub duration: Duration,
     /// The seed of random numbers.
     pub seed: u64,
 }
 
 impl Scenario {
     /// Makes a cluster of 1,000 Services, of whose HPAs 1 % change every 15 s, and an API server with 16 cores that is
-    /// away for a minute.
+    /// down for a minute.
     #[must_use]
     pub fn new(mode: Mode, proxies: usize) -> Self {
         Self {
@@ -78,11 +78,11 @@ impl Scenario {
             changing: 1,
             cores: 16,
             outage: Outage {
-                begins: Duration::from_secs(400),
-                lasts: Duration::from_secs(60),
+                start: Duration::from_secs(400),
+                duration: Duration::from_secs(60),
                 keeps_history: false,
             },
-            lasts: Duration::from_secs(900),
+            duration: Duration::from_secs(900),
             seed: 7,
         }
     }

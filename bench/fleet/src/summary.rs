@@ -22,7 +22,8 @@ pub struct Summary {
     pub first_snapshot: Option<Duration>,
     /// Requests in the busiest second after the outage.
     pub peak: u64,
-    /// Requests in the busiest second of the last minute: near the mean, unless the proxies ask in step.
+    /// Requests in the busiest second of the last minute: near the mean, unless the proxies send their requests at the
+    /// same time.
     pub last_peak: u64,
     /// The time from the end of the outage until 99 of 100 proxies have read everything again. `None` if they never have.
     pub recovery: Option<Duration>,
@@ -48,10 +49,10 @@ impl Summary {
     #[must_use]
     pub fn of(scenario: &Scenario, run: &Run) -> Self {
         let outage = scenario.outage;
-        let up = outage.begins + outage.lasts;
-        let before = outage.begins.saturating_sub(STEADY)..outage.begins;
+        let up = outage.start + outage.duration;
+        let before = outage.start.saturating_sub(STEADY)..outage.start;
         let steady = Load::of(&run.api, run, &before);
-        let last = scenario.lasts.saturating_sub(Duration::from_secs(60))..scenario.lasts;
+        let last = scenario.duration.saturating_sub(Duration::from_secs(60))..scenario.duration;
         let have_snapshots = |_, ages: &Ages| ages.without * 100 <= scenario.proxies;
         let have_read_again = |since, ages: &Ages| have_snapshots(since, ages) && ages.p99 < since;
         Self {
@@ -59,7 +60,7 @@ impl Summary {
             hubs: Load::of(&run.hub, run, &before),
             first_peak: run.api.peak(&(Duration::ZERO..before.start)),
             first_snapshot: first(run, Duration::ZERO, have_snapshots),
-            peak: run.api.peak(&(up..scenario.lasts)),
+            peak: run.api.peak(&(up..scenario.duration)),
             last_peak: run.api.peak(&last),
             recovery: first(run, up, have_read_again),
             oldest: run.ages.iter().map(|ages| ages.oldest).max().unwrap_or_default(),

@@ -8,13 +8,13 @@ use std::time::Duration;
 /// Returns a scenario with an outage of so many seconds after two minutes, and three minutes after it.
 fn scenario(mode: Mode, proxies: usize, outage: u64) -> Scenario {
     let outage = Outage {
-        begins: Duration::from_secs(120),
-        lasts: Duration::from_secs(outage),
+        start: Duration::from_secs(120),
+        duration: Duration::from_secs(outage),
         keeps_history: true,
     };
     Scenario {
         outage,
-        lasts: outage.begins + outage.lasts + Duration::from_secs(180),
+        duration: outage.start + outage.duration + Duration::from_secs(180),
         ..Scenario::new(mode, proxies)
     }
 }
@@ -70,7 +70,7 @@ fn an_overloaded_server_serves_every_proxy_in_the_end() {
         scenario.outage.keeps_history = false;
         // The server needs 22 s for all first lists, and no proxy waits for more than 5 s.
         scenario.cores = 1;
-        scenario.lasts += Duration::from_secs(600);
+        scenario.duration += Duration::from_secs(600);
         let summary = summary(&scenario);
         assert!(
             summary.first_snapshot.is_some() && summary.recovery.is_some(),
@@ -90,9 +90,9 @@ fn a_snapshot_is_as_old_as_the_outage_with_the_watches_around_it() {
     let scenario = scenario(Mode::Watch, 100, 60);
     let summary = summary(&scenario);
     // The longest watch before, the longest pause, and the longest watch after.
-    let most = scenario.outage.lasts + Duration::from_secs(30 + 30 + 30);
+    let most = scenario.outage.duration + Duration::from_secs(30 + 30 + 30);
     assert!(
-        summary.oldest >= scenario.outage.lasts && summary.oldest <= most,
+        summary.oldest >= scenario.outage.duration && summary.oldest <= most,
         "{summary:?}"
     );
 }

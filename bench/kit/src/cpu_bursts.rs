@@ -52,12 +52,12 @@ impl BurstSampler {
                 for thread in &mut threads {
                     // The process may end before the sampler.
                     let Some(burst) = thread.sample() else { continue };
-                    let mut longest = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    let longest = match thread.role {
-                        Role::Main => &mut longest.main,
-                        Role::Worker => &mut longest.worker,
+                    let mut bursts = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    let longest_of_role = match thread.role {
+                        Role::Main => &mut bursts.main,
+                        Role::Worker => &mut bursts.worker,
                     };
-                    *longest = burst.max(*longest);
+                    *longest_of_role = burst.max(*longest_of_role);
                 }
             }
         });
@@ -112,8 +112,8 @@ impl SampledThread {
 }
 
 fn sampled_threads(process: u32) -> Vec<SampledThread> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("a process");
-    let tasks: BTreeMap<_, _> = tasks
+    let tasks: BTreeMap<_, _> = fs::read_dir(format!("/proc/{process}/task"))
+        .expect("a process")
         .map(|task| task.expect("a thread"))
         .map(|task| (task.file_name(), task.path()))
         .collect();

@@ -12,28 +12,28 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The filter before the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filter {
+pub enum FilterUnderTest {
     /// No filter.
     None,
     /// `bench/filters/examples/empty.rs`.
     Empty,
-    /// This project's.
-    Ours,
+    /// The full module of this project.
+    BurstMetrics,
 }
 
-impl Filter {
+impl FilterUnderTest {
     /// All of them, with the names of their rows.
     pub const ALL: [(&str, Self); 3] = [
         ("Envoy alone", Self::None),
         ("the empty filter", Self::Empty),
-        ("this filter", Self::Ours),
+        ("this filter", Self::BurstMetrics),
     ];
 
     fn config(self) -> Option<Value> {
         let (module, configuration) = match self {
             Self::None => return None,
             Self::Empty => (compiled_filter("empty"), json!({})),
-            Self::Ours => (
+            Self::BurstMetrics => (
                 burst_testkit::wasm("burst-metrics.wasm"),
                 json!({"cluster": "kube_api", "sync": {"mode": "watch"}, "clusters": [{"name": "{service}.{namespace}"}]}),
             ),
@@ -64,7 +64,7 @@ const LISTENER: &str = "main";
 
 /// Starts a proxy that routes every request to the first Service of a [`fixture_cluster`].
 #[must_use]
-pub fn start(filter: Filter, workers: u32, ports: Ports) -> Envoy {
+pub fn start(filter: FilterUnderTest, workers: u32, ports: Ports) -> Envoy {
     let service = fixture_cluster::envoy_cluster(0);
     let clusters = [cluster("kube_api", ports.api), cluster(&service, ports.upstream)];
     let routes = json!([{"match": {"prefix": "/"}, "route": {"cluster": service}}]);
@@ -115,8 +115,8 @@ pub fn cluster(name: &str, port: u16) -> Value {
 /// If `make bench` has not compiled it.
 #[must_use]
 pub fn compiled_filter(name: &str) -> PathBuf {
-    let ours = burst_testkit::wasm("burst-metrics.wasm");
-    let target = ours.ancestors().nth(2).expect("the target folder");
+    let module = burst_testkit::wasm("burst-metrics.wasm");
+    let target = module.ancestors().nth(2).expect("the target folder");
     let module = target.join(format!("wasm32-unknown-unknown/release/examples/{name}.wasm"));
     assert!(module.exists(), "{} is missing: run `make bench`", module.display());
     module

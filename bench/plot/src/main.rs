@@ -62,9 +62,9 @@ const CHARTS: [Chart; 2] = [
 
 fn main() -> anyhow::Result<()> {
     let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
-    let kept = metadata.target_directory.join("bench/sync.json");
-    let rows = fs::read(&kept).with_context(|| format!("{kept}: run `make bench`"))?;
-    let rows: Vec<Row> = serde_json::from_slice(&rows).with_context(|| kept.to_string())?;
+    let measurements = metadata.target_directory.join("bench/sync.json");
+    let json = fs::read(&measurements).with_context(|| format!("{measurements}: run `make bench`"))?;
+    let rows: Vec<Row> = serde_json::from_slice(&json).with_context(|| measurements.to_string())?;
     let file = metadata.workspace_root.join("docs/performance.svg");
     let area = SVGBackend::new(&file, SIZE).into_drawing_area();
     let failed = |error| anyhow!("{file}: {error}");
@@ -92,10 +92,12 @@ impl Chart {
             .y_label_formatter(&ToString::to_string)
             .max_light_lines(0)
             .draw()?;
-        for (place, (name, label)) in self.lines.iter().enumerate() {
-            let points = SIZES.map(|size| Some((f64::from(size), self.value(rows, size, label)?)));
-            let points: Vec<_> = points.into_iter().flatten().collect();
-            let style = Palette99::pick(place).stroke_width(2);
+        for (index, (name, label)) in self.lines.iter().enumerate() {
+            let points: Vec<_> = SIZES
+                .into_iter()
+                .filter_map(|size| Some((f64::from(size), self.value(rows, size, label)?)))
+                .collect();
+            let style = Palette99::pick(index).stroke_width(2);
             chart
                 .draw_series(LineSeries::new(points.clone(), style).point_size(3))?
                 .label(*name)

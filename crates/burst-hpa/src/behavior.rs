@@ -17,7 +17,7 @@ closed! {
 closed! {
     /// The unit of a policy: `policies[].type`.
     PolicyType {
-        /// Per cent of the replicas at the start of the period.
+        /// Percent of the replicas at the start of the period.
         Percent,
         /// Pods.
         Pods,

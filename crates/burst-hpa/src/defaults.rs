@@ -13,14 +13,14 @@ use crate::options::Options;
 use crate::quantity::Quantity;
 use crate::spec::spec_mut;
 
-/// Per cent of the request, where an HPA names no metric.
+/// Percent of the request, for an HPA without metrics.
 const CPU_UTILIZATION: i32 = 80;
 
 /// Seconds; the same for every default policy.
 const PERIOD: i32 = 15;
 
 /// The object as the API server stores it on creation: defaults filled in, `status` and the fields of gates that are
-/// off dropped, quantities canonical. A quantity that is none stays as it is.
+/// off dropped, quantities canonical. An invalid quantity stays as it is.
 #[must_use]
 pub fn defaulted(mut hpa: HorizontalPodAutoscaler, options: Options) -> HorizontalPodAutoscaler {
     let spec = spec_mut(&mut hpa);

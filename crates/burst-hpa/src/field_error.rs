@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::path::Path;
+use crate::field_path::FieldPath;
 
 /// The `reason` of a cause in the API server's 422 answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,26 +77,26 @@ impl std::error::Error for FieldError {}
 pub(crate) struct Errors(Vec<FieldError>);
 
 impl Errors {
-    pub(crate) fn required(&mut self, field: Path<'_>, detail: &str) {
+    pub(crate) fn required(&mut self, field: FieldPath<'_>, detail: &str) {
         self.push(ErrorType::Required, field, detail.to_owned(), None);
     }
 
-    pub(crate) fn invalid(&mut self, field: Path<'_>, bad: impl fmt::Debug, detail: impl Into<String>) {
+    pub(crate) fn invalid(&mut self, field: FieldPath<'_>, bad: impl fmt::Debug, detail: impl Into<String>) {
         self.push(ErrorType::Invalid, field, detail.into(), Some(format!("{bad:?}")));
     }
 
-    pub(crate) fn forbidden(&mut self, field: Path<'_>, detail: &str) {
+    pub(crate) fn forbidden(&mut self, field: FieldPath<'_>, detail: &str) {
         self.push(ErrorType::Forbidden, field, detail.to_owned(), None);
     }
 
     /// `allowed` in alphabetical order, as the API server lists it.
-    pub(crate) fn not_supported(&mut self, field: Path<'_>, bad: &str, allowed: &[&str]) {
+    pub(crate) fn not_supported(&mut self, field: FieldPath<'_>, bad: &str, allowed: &[&str]) {
         let quoted: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
         let detail = format!("supported values: {}", quoted.join(", "));
         self.push(ErrorType::NotSupported, field, detail, Some(format!("{bad:?}")));
     }
 
-    pub(crate) fn too_long(&mut self, field: Path<'_>, most: usize) {
+    pub(crate) fn too_long(&mut self, field: FieldPath<'_>, most: usize) {
         self.push(
             ErrorType::TooLong,
             field,
@@ -105,7 +105,7 @@ impl Errors {
         );
     }
 
-    fn push(&mut self, error_type: ErrorType, field: Path<'_>, detail: String, bad: Option<String>) {
+    fn push(&mut self, error_type: ErrorType, field: FieldPath<'_>, detail: String, bad: Option<String>) {
         let error = FieldError {
             error_type,
             field: field.to_string(),

@@ -45,10 +45,10 @@ impl Node {
 /// Label keys contain dots, so the longest matching name wins; of duplicates the last.
 fn step_into<'a, 'p>(fields: &'a [(Key, Node)], path: &'p str) -> Option<(&'a Key, &'a Node, &'p str)> {
     let fitting = fields.iter().filter_map(|(key, tree)| {
-        let rest = path.strip_prefix(key.name.as_str())?;
-        let rest = match rest.strip_prefix('.') {
+        let after_name = path.strip_prefix(key.name.as_str())?;
+        let rest = match after_name.strip_prefix('.') {
             Some(rest) => rest,
-            None if rest.is_empty() || rest.starts_with('[') => rest,
+            None if after_name.is_empty() || after_name.starts_with('[') => after_name,
             None => return None,
         };
         Some((key, tree, rest))

@@ -11,7 +11,7 @@ closed! {
         External,
         /// A value that describes one Kubernetes object, from `custom.metrics.k8s.io`.
         Object,
-        /// A value each pod has, from `custom.metrics.k8s.io`.
+        /// A value that each pod has, from `custom.metrics.k8s.io`.
         Pods,
         /// CPU or memory of whole pods, from `metrics.k8s.io`.
         Resource,
@@ -21,7 +21,7 @@ closed! {
 closed! {
     /// How a metric is compared: `target.type`.
     TargetType {
-        /// Per cent of what the containers request.
+        /// Percent of the requests of the containers.
         Utilization,
         /// The value itself.
         Value,
@@ -30,7 +30,7 @@ closed! {
     }
 }
 
-/// A resource that `metrics.k8s.io` serves, and so the only ones a `Resource` or `ContainerResource` metric can have.
+/// A resource that `metrics.k8s.io` serves. A `Resource` or `ContainerResource` metric can have no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// Cores.

@@ -240,13 +240,15 @@ fn read(raw: &RawValue, depth_left: usize) -> Result<Node, JsonError> {
     let text = raw.get();
     let value = match text.as_bytes().first() {
         Some(b'{') => {
-            let fields = fields(text)?.into_iter();
-            let fields = fields.map(|(name, value)| Ok((name.into(), read(value, depth_left)?)));
-            NodeValue::Object(fields.collect::<Result<_, JsonError>>()?)
+            let fields = fields(text)?
+                .into_iter()
+                .map(|(name, value)| Ok((name.into(), read(value, depth_left)?)))
+                .collect::<Result<_, JsonError>>()?;
+            NodeValue::Object(fields)
         }
         Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_str(text)?;
-            let items = items.into_iter().map(|item| read(item, depth_left));
+            let raw_items: Vec<&RawValue> = serde_json::from_str(text)?;
+            let items = raw_items.into_iter().map(|item| read(item, depth_left));
             NodeValue::List(items.collect::<Result<_, _>>()?)
         }
         Some(b'"') => NodeValue::String(serde_json::from_str(text)?),

@@ -7,26 +7,26 @@ use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAu
 
 /// A field that is a `T` or an `Option<T>`.
 pub(crate) trait OptionalField<T> {
-    fn there(&self) -> Option<&T>;
-    fn there_mut(&mut self) -> &mut T;
+    fn as_option(&self) -> Option<&T>;
+    fn get_or_default(&mut self) -> &mut T;
 }
 
 impl<T> OptionalField<T> for T {
-    fn there(&self) -> Option<&T> {
+    fn as_option(&self) -> Option<&T> {
         Some(self)
     }
 
-    fn there_mut(&mut self) -> &mut T {
+    fn get_or_default(&mut self) -> &mut T {
         self
     }
 }
 
 impl<T: Default> OptionalField<T> for Option<T> {
-    fn there(&self) -> Option<&T> {
+    fn as_option(&self) -> Option<&T> {
         self.as_ref()
     }
 
-    fn there_mut(&mut self) -> &mut T {
+    fn get_or_default(&mut self) -> &mut T {
         self.get_or_insert_default()
     }
 }
@@ -35,9 +35,9 @@ static EMPTY: LazyLock<HorizontalPodAutoscalerSpec> = LazyLock::new(HorizontalPo
 
 /// The spec; in Go a missing spec is an empty one.
 pub(crate) fn spec(hpa: &HorizontalPodAutoscaler) -> &HorizontalPodAutoscalerSpec {
-    hpa.spec.there().unwrap_or(&EMPTY)
+    hpa.spec.as_option().unwrap_or(&EMPTY)
 }
 
 pub(crate) fn spec_mut(hpa: &mut HorizontalPodAutoscaler) -> &mut HorizontalPodAutoscalerSpec {
-    hpa.spec.there_mut()
+    hpa.spec.get_or_default()
 }

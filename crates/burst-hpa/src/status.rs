@@ -96,7 +96,7 @@ open! {
 
 /// The status that the controller last wrote.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Status {
+pub struct HpaStatus {
     /// The generation of the spec that it observed.
     pub observed_generation: Option<i64>,
     /// Replicas the target had; 0 where the controller wrote nothing.
@@ -106,14 +106,14 @@ pub struct Status {
     /// When it last changed that number.
     pub last_scale_time: Option<Timestamp>,
     /// In the controller's order.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<HpaCondition>,
     /// One for each metric of the spec that gave a value, in order.
     pub current_metrics: Vec<CurrentMetric>,
 }
 
 /// One condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct HpaCondition {
     /// The type.
     pub condition_type: ConditionType,
     /// The status.
@@ -135,7 +135,7 @@ pub struct CurrentMetric {
     pub name: String,
     /// Only for `ContainerResource`.
     pub container: Option<String>,
-    /// Only for `Object`: what it describes.
+    /// The described object. Only for `Object`.
     pub object: Option<CrossVersionObjectReference>,
     /// The labels that narrow it down.
     pub selector: Option<LabelSelector>,
@@ -143,11 +143,11 @@ pub struct CurrentMetric {
     pub value: Option<Quantity>,
     /// The value divided by the pods.
     pub average_value: Option<Quantity>,
-    /// Per cent of the request.
+    /// Percent of the request.
     pub average_utilization: Option<i32>,
 }
 
-impl Status {
+impl HpaStatus {
     /// `None` before the controller's first sync: an absent or an empty status.
     #[must_use]
     pub fn of(hpa: &HorizontalPodAutoscaler) -> Option<Self> {
@@ -160,7 +160,7 @@ impl Status {
             current_replicas: status.current_replicas.unwrap_or(0),
             desired_replicas: status.desired_replicas,
             last_scale_time: status.last_scale_time.as_ref().map(|time| time.0),
-            conditions: status.conditions.iter().flatten().map(Condition::from).collect(),
+            conditions: status.conditions.iter().flatten().map(HpaCondition::from).collect(),
             current_metrics: status
                 .current_metrics
                 .iter()
@@ -172,14 +172,14 @@ impl Status {
 
     /// The condition of that type.
     #[must_use]
-    pub fn condition(&self, condition_type: &ConditionType) -> Option<&Condition> {
+    pub fn condition(&self, condition_type: &ConditionType) -> Option<&HpaCondition> {
         self.conditions
             .iter()
             .find(|condition| condition.condition_type == *condition_type)
     }
 }
 
-impl From<&HorizontalPodAutoscalerCondition> for Condition {
+impl From<&HorizontalPodAutoscalerCondition> for HpaCondition {
     fn from(condition: &HorizontalPodAutoscalerCondition) -> Self {
         Self {
             condition_type: condition.type_.as_str().into(),
@@ -245,7 +245,7 @@ mod tests {
             "currentMetrics":[{"type":""},{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":71,"averageValue":"142m"}}}],
             "conditions":[{"type":"AbleToScale","status":"True","reason":"SucceededRescale","message":"m"},
                           {"type":"Tomorrows","status":"Maybe","reason":"BecauseOfIt"}]}}"#;
-        let status = Status::of(&decode(&Node::from_json(text).unwrap()).unwrap()).unwrap();
+        let status = HpaStatus::of(&decode(&Node::from_json(text).unwrap()).unwrap()).unwrap();
         assert_eq!((status.current_replicas, status.desired_replicas), (3, 4));
         assert_eq!(
             status.condition(&ConditionType::AbleToScale).unwrap().reason,
@@ -270,6 +270,6 @@ mod tests {
     #[test]
     fn an_object_before_its_first_sync_has_no_status() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","status":{"desiredReplicas":0,"currentMetrics":null}}"#;
-        assert_eq!(Status::of(&decode(&Node::from_json(text).unwrap()).unwrap()), None);
+        assert_eq!(HpaStatus::of(&decode(&Node::from_json(text).unwrap()).unwrap()), None);
     }
 }

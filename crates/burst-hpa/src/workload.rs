@@ -19,7 +19,7 @@ pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 /// The default of `maxSurge`.
 const DEFAULT_SURGE: &str = "25%";
 
-/// Something that runs pods from a template.
+/// An object that runs pods from a template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Such as `apps/v1`.
@@ -117,7 +117,7 @@ fn max_surge(spec: &DeploymentSpec) -> Option<IntOrString> {
 
 impl From<&Deployment> for Workload {
     fn from(deployment: &Deployment) -> Self {
-        let spec: Option<&DeploymentSpec> = deployment.spec.there();
+        let spec: Option<&DeploymentSpec> = deployment.spec.as_option();
         Self {
             max_surge: spec.and_then(max_surge),
             selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
@@ -129,7 +129,7 @@ impl From<&Deployment> for Workload {
 
 impl From<&StatefulSet> for Workload {
     fn from(set: &StatefulSet) -> Self {
-        let spec: Option<&StatefulSetSpec> = set.spec.there();
+        let spec: Option<&StatefulSetSpec> = set.spec.as_option();
         Self {
             selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
             template: spec.map(|spec| spec.template.clone()).unwrap_or_default(),
@@ -140,7 +140,7 @@ impl From<&StatefulSet> for Workload {
 
 impl From<&ReplicaSet> for Workload {
     fn from(set: &ReplicaSet) -> Self {
-        let spec: Option<&ReplicaSetSpec> = set.spec.there();
+        let spec: Option<&ReplicaSetSpec> = set.spec.as_option();
         Self {
             selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
             template: spec.and_then(|spec| spec.template.clone()).unwrap_or_default(),

@@ -15,7 +15,7 @@ assert_not_impl_any!(SeriesTarget: From<Utilization>);
 assert_not_impl_any!(AverageValue: From<Value>, From<Utilization>);
 
 fn bookstore() -> Hpa {
-    Hpa::new(Target::deployment("bookstore-api"), 10)
+    Hpa::new(ScaleTarget::deployment("bookstore-api"), 10)
 }
 
 fn refusals(hpa: &Hpa) -> Vec<String> {
@@ -30,13 +30,13 @@ fn refusals(hpa: &Hpa) -> Vec<String> {
 #[test]
 fn name_and_namespace_come_from_the_target_unless_given() {
     let set: StatefulSet = serde_json::from_value(json!({"metadata": {"name": "db", "namespace": "shop"}})).unwrap();
-    let own = Hpa::new(&set, 3).build().unwrap().metadata;
+    let metadata = Hpa::new(&set, 3).build().unwrap().metadata;
     assert_eq!(
-        (own.name.as_deref(), own.namespace.as_deref()),
+        (metadata.name.as_deref(), metadata.namespace.as_deref()),
         (Some("db"), Some("shop"))
     );
-    let silent = Target::stateful_set("db");
-    let given = Hpa::new(silent, 3)
+    let without_namespace = ScaleTarget::stateful_set("db");
+    let given = Hpa::new(without_namespace, 3)
         .name("other")
         .namespace("there")
         .build()
@@ -96,11 +96,11 @@ fn defaulted_returns_what_kubernetes_stores() {
 
 #[test]
 fn all_errors_are_reported_at_once() {
-    let hpa = Hpa::new(Target::deployment(""), 2)
+    let hpa = Hpa::new(ScaleTarget::deployment(""), 2)
         .min_replicas(3)
         .metric(ResourceMetric::new(Resource::Cpu, Utilization(0)))
         .scale_up(ScalingRules::new().window(Duration::from_secs(3601)))
-        .scale_down(ScalingRules::new().policy(Policy::pods(1, Duration::from_millis(1500))));
+        .scale_down(ScalingRules::new().policy(ScalingPolicy::pods(1, Duration::from_millis(1500))));
     assert_eq!(
         refusals(&hpa),
         [
@@ -128,7 +128,7 @@ fn hpas_that_never_work_are_refused_although_kubernetes_accepts_them() {
             Lint::TargetOverflow,
         ),
         (
-            Hpa::new(Target::reference_to("apps/v1", "DaemonSet", "agent"), 3),
+            Hpa::new(ScaleTarget::reference_to("apps/v1", "DaemonSet", "agent"), 3),
             Lint::UnscalableTarget,
         ),
         (

@@ -64,9 +64,9 @@ impl ServedMetric {
     /// to its kind, and from there to the last resource of that kind.
     pub(crate) fn kind(self) -> String {
         let mut kind = String::new();
-        for word in self.name().split('_') {
+        for part in self.name().split('_') {
             let start = kind.len();
-            kind.push_str(word);
+            kind.push_str(part);
             if let Some(first) = kind.get_mut(start..start.saturating_add(1)) {
                 first.make_ascii_uppercase();
             }

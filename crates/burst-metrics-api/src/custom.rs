@@ -183,7 +183,7 @@ fn object_name(path: &CustomMetricPath) -> Option<&str> {
     Some(path.name.as_str()).filter(|name| *name != ALL)
 }
 
-/// Writes items. What all items have in common is prepared once.
+/// Writes items. The parts that all items share are prepared once.
 enum CustomItemWriter {
     Item {
         before_name: String,

@@ -120,15 +120,15 @@ impl<'a> SeriesLabels<'a> {
 
     /// Replaces `labels` by all labels of the series, sorted.
     fn write_sorted(&self, labels: &mut Vec<(&'a str, &'a str)>, service: Option<&'a str>) {
-        let own = [("namespace", self.namespace), (self.series.key, self.series.name)];
+        let series_labels = [("namespace", self.namespace), (self.series.key, self.series.name)];
         let configured = self.apis.labels.iter();
-        let all = own
+        let series = series_labels
             .into_iter()
             .chain(self.scale_target)
             .chain(service.map(|name| ("service", name)))
             .chain(configured.map(|(key, value)| (key.as_str(), value.as_str())));
         labels.clear();
-        for label in all {
+        for label in series {
             labels.insert(labels.partition_point(|before| *before < label), label);
         }
         // The kind of a custom resource may equal the key of another label.
@@ -136,7 +136,7 @@ impl<'a> SeriesLabels<'a> {
     }
 }
 
-/// Writes items. What all items have in common is prepared once.
+/// Writes items. The parts that all items share are prepared once.
 enum ExternalItemWriter<'a> {
     Item {
         before_labels: String,

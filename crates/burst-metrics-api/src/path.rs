@@ -83,10 +83,10 @@ impl MetricsPath {
         let without_fragment = path_and_query.split(|byte| *byte == b'#').next().unwrap_or_default();
         let mut parts = without_fragment.splitn(2, |byte| *byte == b'?');
         let (path, query) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let segments: Vec<_> = path.split(|byte| *byte == b'/').map(decode).collect::<Result<_, _>>()?;
-        let decoded = segments.join("/");
-        let segments: Vec<&str> = segments.iter().map(|segment| &**segment).collect();
-        let segments = without_outer_slashes(&segments);
+        let decoded_segments: Vec<_> = path.split(|byte| *byte == b'/').map(decode).collect::<Result<_, _>>()?;
+        let decoded = decoded_segments.join("/");
+        let all_segments: Vec<&str> = decoded_segments.iter().map(|segment| &**segment).collect();
+        let segments = without_outer_slashes(&all_segments);
         let path = Self {
             decoded,
             target: ApiPath::parse(segments),
@@ -106,11 +106,11 @@ fn decode(segment: &[u8]) -> Result<Cow<'_, str>, StatusError> {
 
 /// Leaves out one slash at the start, and one at the end. At least one segment is left.
 fn without_outer_slashes<'a, 'b>(segments: &'a [&'b str]) -> &'a [&'b str] {
-    let segments = match segments {
+    let without_first = match segments {
         ["", rest @ ..] if !rest.is_empty() => rest,
         all => all,
     };
-    match segments {
+    match without_first {
         [rest @ .., ""] if !rest.is_empty() => rest,
         all => all,
     }

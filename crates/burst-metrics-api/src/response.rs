@@ -1,4 +1,4 @@
-//! An answer of the metrics APIs, with what the stats need to know about it.
+//! An answer of the metrics APIs, with the facts about it that the stats need.
 
 use crate::api_version::ApiVersion;
 use burst_model::serve::LocalReply;

@@ -43,13 +43,13 @@ fn expression(requirement: &Requirement) -> String {
         _ => "NotIn",
     };
     let values = comma_separated(requirement.values.iter().map(|value| JsonString(value)));
-    let values = if values.is_empty() {
+    let values_field = if values.is_empty() {
         values
     } else {
         format!(r#","values":[{values}]"#)
     };
     format!(
-        r#"{{"key":{},"operator":"{operator}"{values}}}"#,
+        r#"{{"key":{},"operator":"{operator}"{values_field}}}"#,
         JsonString(&requirement.key)
     )
 }

@@ -25,14 +25,14 @@ fn main() {
     ] {
         let policy = policy(&spec);
         table.measure(format!("{QUERIES} queries, {what}"), || {
-            (0..QUERIES).for_each(|_| ask(&policy, first, &labels));
+            (0..QUERIES).for_each(|_| query(&policy, first, &labels));
         });
     }
-    let (fresh, mut asked) = (policy(&spec), 0);
+    let (fresh, mut queried) = (policy(&spec), 0);
     table.measure(format!("{QUERIES} queries, each for another name"), || {
         for _ in 0..QUERIES {
-            asked += 1;
-            ask(&fresh, &format!("metric_none_{asked}"), &labels);
+            queried += 1;
+            query(&fresh, &format!("metric_none_{queried}"), &labels);
         }
     });
     for (what, pattern) in [
@@ -55,11 +55,11 @@ fn worst(table: &mut Table, what: &str, pattern: &str, labels: &LabelConstraints
         Policy::parse("shop/worst", Some("shop"), &spec).ok()
     });
     let policy = policies.last().unwrap();
-    let (name, mut asked) = ("a".repeat(MAX_LENGTH - 8), 0);
+    let (name, mut queried) = ("a".repeat(MAX_LENGTH - 8), 0);
     let steps: usize = policy.rules().iter().map(|rule| rule.pattern.steps()).sum();
     table.measure(format!("1 query, {steps} steps: {what}"), || {
-        asked += 1;
-        ask(&policy, &format!("{name}{asked}"), labels);
+        queried += 1;
+        query(&policy, &format!("{name}{queried}"), labels);
     });
     let spec = spec_of(&policy);
     let read = || Policy::parse("shop/worst", Some("shop"), &spec).unwrap();
@@ -67,7 +67,7 @@ fn worst(table: &mut Table, what: &str, pattern: &str, labels: &LabelConstraints
         drop(black_box(read()));
     });
     table.measure("… and compiled, for a name that ends at once", || {
-        ask(&read(), "", labels);
+        query(&read(), "", labels);
     });
 }
 
@@ -93,13 +93,13 @@ fn values(table: &mut Table) {
     let policy = policy(&format!(
         r#"{{"rules":[{{"metric":"burst_headroom","selector":{selector}}}]}}"#
     ));
-    let asked = LabelConstraints::from_query(&format!("team notin ({})", all(5000).join(",")).parse().unwrap());
+    let queried = LabelConstraints::from_query(&format!("team notin ({})", all(5000).join(",")).parse().unwrap());
     table.measure("1 query for other than 5000 values, of a rule with 3000", || {
-        ask(&policy, "burst_headroom", &asked);
+        query(&policy, "burst_headroom", &queried);
     });
 }
 
-fn ask(policy: &Policy, metric: &str, labels: &LabelConstraints) {
+fn query(policy: &Policy, metric: &str, labels: &LabelConstraints) {
     let query = AccessRequest {
         namespace: "shop",
         metric,

@@ -73,16 +73,16 @@ pub fn quota_order(root: Option<&str>, sets: &mut [(&str, usize)]) {
     sets.sort_unstable_by_key(|(namespace, bytes)| (Some(*namespace) != root, *bytes, *namespace));
 }
 
-/// The memory that is left for the sets of all namespaces.
+/// The memory that remains for the sets of all namespaces.
 #[derive(Debug)]
 pub struct MemoryQuota {
-    left: usize,
+    remaining: usize,
 }
 
 impl Default for MemoryQuota {
     fn default() -> Self {
-        let left = MAX_TOTAL_BYTES;
-        Self { left }
+        let remaining = MAX_TOTAL_BYTES;
+        Self { remaining }
     }
 }
 
@@ -90,13 +90,13 @@ impl MemoryQuota {
     /// Reserves memory for a set. Returns `false` if there is not enough.
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> bool {
-        let left = self.left.checked_sub(bytes);
-        self.left = left.unwrap_or(self.left);
-        left.is_some()
+        let remaining = self.remaining.checked_sub(bytes);
+        self.remaining = remaining.unwrap_or(self.remaining);
+        remaining.is_some()
     }
 }
 
-/// There is no memory left for a set.
+/// Not enough memory remains for a set.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
     "the policies of all namespaces take more than {MAX_TOTAL_BYTES} bytes when compiled, so the largest sets are not used"

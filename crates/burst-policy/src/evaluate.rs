@@ -101,7 +101,7 @@ impl fmt::Display for Denial<'_> {
                         let index = index + 1;
                         write!(
                             f,
-                            " rule {index} asks for a selector that is at least as narrow as \"{text}\""
+                            " rule {index} requires a selector that is at least as narrow as \"{text}\""
                         )
                     }
                     PolicyDecision::NoMatchingRule => f.write_str(" has no rule for it, and the default is deny"),
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn every_policy_that_applies_must_allow_a_request() {
         let too_wide =
-            "ExternalMetricPolicy \"shop/web\" rule 1 asks for a selector that is at least as narrow as \"team=web\"";
+            "ExternalMetricPolicy \"shop/web\" rule 1 requires a selector that is at least as narrow as \"team=web\"";
         let denied = "ExternalMetricPolicy \"cluster\" rule 1 denies it";
         let robots = "ExternalMetricPolicy \"robots\" rule 1 denies it";
         for (namespace, metric, selector, user, groups, expected) in [

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct LabelConstraints(BTreeMap<Box<str>, ValueSet>);
 
 impl LabelConstraints {
-    /// Returns what the selector of a request selects.
+    /// Returns the constraints of the selector of a request.
     #[must_use]
     pub fn from_query(selector: &Selector) -> Self {
         let mut labels = Self::default();
@@ -39,7 +39,7 @@ impl LabelConstraints {
         labels
     }
 
-    /// Returns what a selector of an object selects.
+    /// Returns the constraints of a selector of an object.
     ///
     /// # Errors
     /// An operator that is unknown.

@@ -69,7 +69,7 @@ pub enum PatternError {
     Syntax {
         /// The index of the character, counted from 1.
         at: usize,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
 }
@@ -186,17 +186,17 @@ fn compile(text: &str, size_limit: usize) -> Option<Regex> {
 /// Returns the pattern without capture groups, because the engine would store their positions for each state. Only a
 /// backslash makes a parenthesis literal.
 fn without_captures(text: &str) -> String {
-    let mut without_captures = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(next) = rest.next() {
-        without_captures.push(next);
+    let mut result = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(next) = characters.next() {
+        result.push(next);
         match next {
-            '\\' => without_captures.extend(rest.next()),
-            '(' if rest.peek() != Some(&'?') => without_captures.push_str("?:"),
+            '\\' => result.extend(characters.next()),
+            '(' if characters.peek() != Some(&'?') => result.push_str("?:"),
             _ => {}
         }
     }
-    without_captures
+    result
 }
 
 fn anchored(text: &str) -> String {
@@ -289,8 +289,8 @@ mod tests {
             ),
             (&"a".repeat(257), "has 257 bytes; 256 are allowed"),
         ] {
-            let said = refusal(pattern);
-            assert!(said.starts_with(reason), "{pattern}: {said}");
+            let message = refusal(pattern);
+            assert!(message.starts_with(reason), "{pattern}: {message}");
         }
     }
 

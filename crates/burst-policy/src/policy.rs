@@ -95,30 +95,32 @@ impl Policy {
             SubjectKind::User => subject.name == user.name,
             SubjectKind::Group => user.groups.contains(&*subject.name),
         };
-        let is_in_scope = self.namespace().is_none_or(|own| own == namespace);
+        let is_in_scope = self
+            .namespace()
+            .is_none_or(|policy_namespace| policy_namespace == namespace);
         is_in_scope && (self.subjects.is_empty() || self.subjects.iter().any(is_subject))
     }
 
     /// Decides on a request for a metric, given by its canonical name.
     #[must_use]
-    pub fn decide(&self, metric: &str, asked: &LabelConstraints) -> PolicyDecision {
+    pub fn decide(&self, metric: &str, requested: &LabelConstraints) -> PolicyDecision {
         // A pattern that the engine cannot compile denies: no later rule may allow the name.
         let first = || {
             self.rules
                 .iter()
                 .position(|rule| rule.pattern.matches(metric) != Some(false))
         };
-        let Some(place) = self.rule_cache.rule(metric, first) else {
+        let Some(index) = self.rule_cache.rule(metric, first) else {
             return PolicyDecision::NoMatchingRule;
         };
-        let rule = self.rules.get(place);
+        let rule = self.rules.get(index);
         match rule.map(|rule| &rule.effect) {
-            _ if rule.is_some_and(|rule| rule.pattern.failed_to_compile()) => PolicyDecision::Denied(place),
-            Some(RuleEffect::AllowWithin { selected, .. }) if asked.is_subset_of(selected) => {
-                PolicyDecision::Allowed(place)
+            _ if rule.is_some_and(|rule| rule.pattern.failed_to_compile()) => PolicyDecision::Denied(index),
+            Some(RuleEffect::AllowWithin { selected, .. }) if requested.is_subset_of(selected) => {
+                PolicyDecision::Allowed(index)
             }
-            Some(RuleEffect::AllowWithin { .. }) => PolicyDecision::TooBroad(place),
-            Some(RuleEffect::Deny) => PolicyDecision::Denied(place),
+            Some(RuleEffect::AllowWithin { .. }) => PolicyDecision::TooBroad(index),
+            Some(RuleEffect::Deny) => PolicyDecision::Denied(index),
             None => PolicyDecision::NoMatchingRule,
         }
     }

@@ -48,7 +48,7 @@ impl RawInlinePolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Subject {
-    /// What the name refers to.
+    /// The kind of the subject.
     pub kind: SubjectKind,
     /// The name as kube-apiserver passes it on.
     pub name: String,

@@ -40,25 +40,25 @@ mod tests {
 
     #[test]
     fn a_name_is_matched_once_while_it_is_cached() {
-        let (decided, asked) = (RuleCache::default(), RefCell::new(Vec::new()));
+        let (cache, matched) = (RuleCache::default(), RefCell::new(Vec::new()));
         let rule = |name: usize| {
-            decided.rule(&name.to_string(), || {
-                asked.borrow_mut().push(name);
+            cache.rule(&name.to_string(), || {
+                matched.borrow_mut().push(name);
                 name.checked_sub(1)
             })
         };
         assert_eq!([rule(3), rule(0), rule(3), rule(0)], [Some(2), None, Some(2), None]);
-        assert_eq!(*asked.borrow(), [3, 0]);
+        assert_eq!(*matched.borrow(), [3, 0]);
         let _newer: Vec<_> = (100..100 + MAX_ENTRIES).map(rule).collect();
         assert_eq!(rule(3), Some(2));
-        assert_eq!(asked.borrow().last(), Some(&3), "evicted by newer names");
-        assert_eq!(decided.0.borrow().len(), MAX_ENTRIES);
+        assert_eq!(matched.borrow().last(), Some(&3), "evicted by newer names");
+        assert_eq!(cache.0.borrow().len(), MAX_ENTRIES);
     }
 
     #[test]
     fn long_names_are_not_cached() {
-        let decided = RuleCache::default();
-        assert_eq!(decided.rule(&"a".repeat(MAX_LENGTH + 1), || Some(4)), Some(4));
-        assert_eq!(decided.0.borrow().len(), 0);
+        let cache = RuleCache::default();
+        assert_eq!(cache.rule(&"a".repeat(MAX_LENGTH + 1), || Some(4)), Some(4));
+        assert_eq!(cache.0.borrow().len(), 0);
     }
 }

@@ -22,11 +22,11 @@ const MAX_VALUES: usize = 100;
 pub struct PolicyError {
     /// The path of the wrong value, such as `rules[2].metric`.
     pub path: String,
-    /// What is wrong with it.
+    /// The error.
     pub kind: PolicyErrorKind,
 }
 
-/// What is wrong with a policy.
+/// An error in a policy, without its path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyErrorKind {
     /// The text is not JSON, a key is unknown, or a value has the wrong type.
@@ -120,11 +120,11 @@ impl Policy {
             return Err(PolicyErrorKind::Empty("a policy has at least one rule").at("rules"));
         }
         at_most(spec.rules.len(), MAX_RULES).map_err(|kind| kind.at("rules"))?;
-        let rules = spec.rules.iter().enumerate().map(|(index, raw)| {
-            let at = |PolicyError { path: below, kind }: PolicyError| kind.at(format!("rules[{index}]{below}"));
-            rule(raw).map_err(at)
-        });
-        let rules: Vec<_> = rules.collect::<Result<_, _>>()?;
+        let rules: Vec<_> = (spec.rules.iter().enumerate())
+            .map(|(index, raw)| {
+                rule(raw).map_err(|PolicyError { path: below, kind }| kind.at(format!("rules[{index}]{below}")))
+            })
+            .collect::<Result<_, _>>()?;
         cost::check_rules(subjects, &rules)
             .map_err(|(index, excess)| PolicyErrorKind::from(excess).at(format!("rules[{index}]")))?;
         Ok(Self {
@@ -176,8 +176,8 @@ fn allow_within(selector: &LabelSelector) -> Result<RuleEffect, PolicyError> {
     if let Some(key) = selected.contradiction() {
         return Err(PolicyErrorKind::SelectsNothing(key.into()).at(""));
     }
-    let labels = labels.map(|(key, value)| format!("{key}={value}"));
     let texts: Vec<_> = labels
+        .map(|(key, value)| format!("{key}={value}"))
         .chain(expressions.iter().map(LabelSelectorRequirement::to_string))
         .collect();
     Ok(RuleEffect::AllowWithin {

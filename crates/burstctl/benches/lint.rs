@@ -1,4 +1,4 @@
-//! How long `hpa lint` takes for many HPAs in one file, alone and beside what they scale: `make bench` prints the table.
+//! How long `hpa lint` takes for many HPAs in one file, with and without their targets: `make bench` prints the table.
 #![allow(missing_docs, reason = "a program")]
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::hint::black_box;
 use burst_bench_kit::Table;
 use burst_hpa::Options;
 use burstctl::args::LintFormat;
-use burstctl::input::{Input, Source};
+use burstctl::input::{Input, SourceFile};
 use burstctl::lint::{check, write};
 use burstctl::printer::Printer;
 use burstctl::yaml::documents;
@@ -30,10 +30,10 @@ fn main() {
     table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
-/// As the command does it, but for the file.
+/// Lints as the command does, without reading a file.
 fn lint(text: &str) {
     let (name, text) = ("hpas.yaml".to_owned(), text.to_owned());
-    let input = Input::from_sources([Source { name, text }]);
+    let input = Input::from_sources([SourceFile { name, text }]);
     let findings = check(&input, Options::default());
     write(
         &findings,

@@ -317,7 +317,7 @@ pub enum SimulateFormat {
 
 /// The output format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub enum OutputFormat {
     /// For people.
     #[default]
     Text,
@@ -334,12 +334,12 @@ mod tests {
 
     /// The help of a command and of all commands below it.
     fn help_texts(command: &mut clap::Command) -> Vec<String> {
-        let own = command.render_long_help().to_string();
+        let help = command.render_long_help().to_string();
         let below = command
             .get_subcommands_mut()
             .filter(|command| command.get_name() != "help")
             .flat_map(help_texts);
-        std::iter::once(own).chain(below).collect()
+        std::iter::once(help).chain(below).collect()
     }
 
     #[test]
@@ -363,20 +363,20 @@ mod tests {
     #[cfg(feature = "live")]
     #[test]
     fn help_states_the_exit_codes() {
-        for words in ["preview", "doctor", "policy test", "policy check"] {
-            let words = ["burstctl"].into_iter().chain(words.split(' ')).chain(["--help"]);
-            let help = Burstctl::try_parse_from(words).unwrap_err().to_string();
+        for command in ["preview", "doctor", "policy test", "policy check"] {
+            let command = ["burstctl"].into_iter().chain(command.split(' ')).chain(["--help"]);
+            let help = Burstctl::try_parse_from(command).unwrap_err().to_string();
             assert!(help.contains("Exits with 0 if "), "{help}");
         }
     }
 
     #[test]
     fn versions_and_gates_become_options() {
-        let cluster = |words: &[&str]| {
-            let words = ["burstctl", "hpa", "lint", "-f", "-"].iter().chain(words);
+        let cluster = |args: &[&str]| {
+            let args = ["burstctl", "hpa", "lint", "-f", "-"].iter().chain(args);
             let Command::Hpa {
                 command: HpaCommand::Lint(lint),
-            } = Burstctl::try_parse_from(words).unwrap().command
+            } = Burstctl::try_parse_from(args).unwrap().command
             else {
                 panic!()
             };

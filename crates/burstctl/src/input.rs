@@ -10,7 +10,7 @@ use crate::yaml::{self, SyntaxError};
 
 /// A file's name and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceFile {
     /// The name as given; `<stdin>` for `-`.
     pub name: String,
     /// The whole text.
@@ -40,7 +40,7 @@ pub struct InvalidDocument {
 #[derive(Debug, Default)]
 pub struct Input {
     /// The files.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
     /// The objects, with lists expanded.
     pub objects: Vec<Object>,
     /// Documents that cannot be parsed.
@@ -64,7 +64,7 @@ impl Input {
 
     /// Parses texts that are already in memory.
     #[must_use]
-    pub fn from_sources(sources: impl IntoIterator<Item = Source>) -> Self {
+    pub fn from_sources(sources: impl IntoIterator<Item = SourceFile>) -> Self {
         let mut input = Self::default();
         sources.into_iter().for_each(|source| input.take(source, &[]));
         input
@@ -118,10 +118,10 @@ impl Input {
             Ok(text) => (text, Vec::new()),
             Err(error) => mark_invalid_utf8(error.as_bytes()),
         };
-        self.take(Source { name, text }, &invalid_utf8);
+        self.take(SourceFile { name, text }, &invalid_utf8);
     }
 
-    fn take(&mut self, mut source: Source, invalid_utf8: &[Mark]) {
+    fn take(&mut self, mut source: SourceFile, invalid_utf8: &[Mark]) {
         let index = self.sources.len();
         for document in yaml::documents(&source.text) {
             match reject_invalid_utf8(document.content, invalid_utf8) {
@@ -195,7 +195,7 @@ fn reject_invalid_utf8(content: Result<Node, SyntaxError>, invalid_utf8: &[Mark]
 fn is_manifest(path: &Path) -> bool {
     let has_manifest_extension = path
         .extension()
-        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|word| extension == *word));
+        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known));
     match path.metadata() {
         Ok(found) if found.is_dir() => !path.is_symlink(),
         Ok(found) => has_manifest_extension && found.is_file(),

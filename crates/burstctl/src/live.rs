@@ -26,7 +26,7 @@ pub enum LiveError {
     Cluster(#[from] kube::Error),
 }
 
-/// A client with a runtime of its own.
+/// A client with its own runtime.
 pub struct Cluster {
     runtime: Runtime,
     client: Client,
@@ -100,7 +100,7 @@ pub(crate) async fn config(context: &str) -> Result<Config, LiveError> {
     Ok(config)
 }
 
-/// Joins the error with its causes; the innermost cause says most.
+/// Joins the error with its causes. The innermost cause has the most information.
 pub(crate) fn error_chain(error: &kube::Error) -> String {
     if let kube::Error::Api(status) = error
         && !status.message.is_empty()

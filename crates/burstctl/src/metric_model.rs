@@ -10,7 +10,7 @@ use k8s_openapi::api::autoscaling::v2::{MetricSpec, MetricTarget};
 
 use crate::unit::Unit;
 
-/// Every simulated container requests 100 of each resource, so one per cent is 1.
+/// Every simulated container requests 100 of each resource, so one percent is 1.
 const POD_REQUEST_MILLI: i64 = 100_000;
 
 /// The window of metrics-server.
@@ -36,7 +36,7 @@ pub struct MetricModel {
 /// A target; amounts are in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetValue {
-    /// Per cent of the request.
+    /// Percent of the request.
     Utilization(i32),
     /// Per pod.
     AverageValue(i64),
@@ -87,7 +87,7 @@ impl MetricModel {
     }
 
     /// Returns the reading of a metrics API if the ready pods shared this `total` (in thousandths; for utilization, thousandths
-    /// of a per cent of one pod's request).
+    /// of a percent of one pod's request).
     #[must_use]
     pub fn reading(&self, total: i64, pods: &[Pod], containers: usize, now: Time) -> Reading {
         match self.source {

@@ -63,8 +63,8 @@ impl Object {
             return Some("expected an object".to_owned());
         }
         // The API server could take them from the request path; kubectl cannot.
-        let words = [("apiVersion", self.api_version()), ("kind", self.kind())];
-        let (missing, _) = words.into_iter().find(|(_, text)| text.is_empty())?;
+        let required = [("apiVersion", self.api_version()), ("kind", self.kind())];
+        let (missing, _) = required.into_iter().find(|(_, text)| text.is_empty())?;
         Some(format!("an object without {missing}, so its type is unknown"))
     }
 

@@ -14,7 +14,9 @@ const IN_A_PATCH: &str = "/patch/value/typed_config/config/configuration";
 #[must_use]
 pub fn in_object(object: &Value) -> Option<Value> {
     match object.get("kind")?.as_str() {
-        Some("WasmPlugin" | "TrafficExtension") => IN_A_PLUGIN.iter().find_map(|place| object.pointer(place)).cloned(),
+        Some("WasmPlugin" | "TrafficExtension") => {
+            IN_A_PLUGIN.iter().find_map(|pointer| object.pointer(pointer)).cloned()
+        }
         Some("EnvoyFilter") => patches(object).find_map(|patch| embedded_json(patch.pointer(IN_A_PATCH)?)),
         _ => None,
     }

@@ -23,7 +23,7 @@ impl Unit {
         }
     }
 
-    /// Per cent.
+    /// Percent.
     #[must_use]
     pub fn percent() -> Self {
         Self::new(" %", 1000)

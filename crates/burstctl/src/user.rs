@@ -1,6 +1,6 @@
 //! Users of the Kubernetes API and the groups that an API server puts them into.
 
-/// The user that the HPA controller is to an API server.
+/// The user name of the HPA controller.
 pub(crate) const HPA_CONTROLLER: &str = "system:serviceaccount:kube-system:horizontal-pod-autoscaler";
 
 /// The groups to which an API server itself adds a user.
@@ -13,11 +13,11 @@ pub(crate) fn groups_of(user: &str) -> Vec<String> {
         .map(|(namespace, _)| namespace);
     let of_accounts = namespace.map(|namespace| {
         let all = "system:serviceaccounts".to_owned();
-        let own = format!("{all}:{namespace}");
-        [all, own]
+        let of_namespace = format!("{all}:{namespace}");
+        [all, of_namespace]
     });
-    let everybody = "system:authenticated".to_owned();
-    of_accounts.into_iter().flatten().chain([everybody]).collect()
+    let authenticated = "system:authenticated".to_owned();
+    of_accounts.into_iter().flatten().chain([authenticated]).collect()
 }
 
 #[cfg(test)]

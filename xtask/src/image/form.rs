@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     TAG,
-    layout::Layout,
+    layout::ImageLayout,
     manifest::{Annotations, CONFIG, Config, Descriptor, EMPTY, LAYER, MANIFEST, Manifest, RootFs},
 };
 
@@ -31,7 +31,7 @@ pub(super) enum Form<'a> {
 impl Form<'_> {
     /// Writes the image as an OCI layout, and replaces the contents of `folder`.
     pub(super) fn write(&self, folder: &Path, title: &str) -> anyhow::Result<Descriptor> {
-        let layout = Layout::create(folder)?;
+        let layout = ImageLayout::create(folder)?;
         let (config, layers) = match self {
             Self::Scratch { wasm } => scratch(&layout, wasm)?,
             Self::TwoLayers { wasm } => (layout.put(EMPTY, b"{}")?, two_layers(&layout, wasm)?),
@@ -68,7 +68,7 @@ impl Form<'_> {
     }
 }
 
-fn scratch(layout: &Layout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec<Descriptor>)> {
+fn scratch(layout: &ImageLayout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec<Descriptor>)> {
     let tar = tar("plugin.wasm", wasm)?;
     let config = Config {
         // A module runs on any platform, but tools that copy images for their own platform require one.
@@ -76,17 +76,17 @@ fn scratch(layout: &Layout, wasm: &[u8]) -> anyhow::Result<(Descriptor, Vec<Desc
         os: "linux",
         rootfs: RootFs::of(&tar),
     };
-    let config = layout.put(CONFIG, &serde_json::to_vec(&config)?)?;
-    Ok((config, vec![layout.put(LAYER, &gzip(&tar)?)?]))
+    let descriptor = layout.put(CONFIG, &serde_json::to_vec(&config)?)?;
+    Ok((descriptor, vec![layout.put(LAYER, &gzip(&tar)?)?]))
 }
 
-fn two_layers(layout: &Layout, wasm: &[u8]) -> anyhow::Result<Vec<Descriptor>> {
-    let host = json!({
+fn two_layers(layout: &ImageLayout, wasm: &[u8]) -> anyhow::Result<Vec<Descriptor>> {
+    let runtime_config = json!({
         "abiVersions": ["v0.2.1"],
         "config": {"root_ids": ["burst-metrics"]},
         "type": "envoy_proxy",
     });
-    let host = layout.put(RUNTIME_CONFIG, host.to_string().as_bytes())?;
+    let host = layout.put(RUNTIME_CONFIG, runtime_config.to_string().as_bytes())?;
     let module = layout.put(MODULE, wasm)?;
     Ok(vec![
         host.annotated(TITLE, "runtime-config.json"),

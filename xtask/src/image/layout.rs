@@ -14,7 +14,7 @@ use super::{
 };
 
 /// The folder of an image, with blobs but without an index.
-pub(super) struct Layout(PathBuf);
+pub(super) struct ImageLayout(PathBuf);
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,7 +24,7 @@ struct Index {
     manifests: [Descriptor; 1],
 }
 
-impl Layout {
+impl ImageLayout {
     /// Makes an empty layout, and removes the contents of `folder`.
     pub(super) fn create(folder: &Path) -> anyhow::Result<Self> {
         if folder.exists() {

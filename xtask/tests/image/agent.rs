@@ -35,7 +35,7 @@ fn istios_agent_refuses_an_image_with_another_sha256() {
 }
 
 #[test]
-fn a_registry_lists_the_bill_of_materials_of_an_image() {
+fn a_registry_lists_the_sbom_of_an_image() {
     let registry = Registry::start();
     for filter in FILTERS {
         let image = registry.push(filter, filter);

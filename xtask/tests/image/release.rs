@@ -13,8 +13,8 @@ const PROGRAMS: [&str; 12] = [
 
 /// Writes a bundle as `make bundle` does, of the existing images.
 fn bundle(folder: &Path) {
-    let images = image("burst-metrics");
-    let images = images.parent().unwrap();
+    let image = image("burst-metrics");
+    let images = image.parent().unwrap();
     fs::copy(Part::Crane.path(), folder.join("crane")).unwrap();
     let mut tar = Command::new("tar");
     tar.arg("--create").arg("--file").arg(folder.join("bundle.tar"));

@@ -37,11 +37,11 @@ pub(crate) extern "C" fn proxy_abi_version_0_2_1() {}
 
 #[cfg_attr(target_arch = "wasm32", unsafe(export_name = "malloc"))]
 pub(crate) extern "C" fn allocate(size: usize) -> *mut u8 {
-    let place = &raw mut ANSWER;
+    let answer = &raw mut ANSWER;
     if size > 4096 {
         std::ptr::null_mut()
     } else {
-        place.cast()
+        answer.cast()
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn read_path() {
     }
 }
 
-/// Asks for the cluster, and puts a constant in the header.
+/// Reads the cluster, and puts a constant in the header.
 pub(crate) fn mark_response() {
     let (mut cluster, mut size) = (std::ptr::null_mut(), 0);
     let (name, value) = (NAME.as_bytes(), VALUE.as_bytes());

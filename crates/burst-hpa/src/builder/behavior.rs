@@ -6,7 +6,7 @@ use k8s_openapi::api::autoscaling::v2::{HPAScalingPolicy, HPAScalingRules};
 
 use super::BuildError;
 use crate::behavior::{PolicyType, SelectPolicy};
-use crate::path::Path;
+use crate::field_path::FieldPath;
 use crate::quantity::Quantity;
 
 /// The scaling rules of one direction. Fields that you do not set stay unset.
@@ -15,19 +15,19 @@ use crate::quantity::Quantity;
 pub struct ScalingRules {
     window: Option<Duration>,
     select: Option<SelectPolicy>,
-    policies: Vec<Policy>,
+    policies: Vec<ScalingPolicy>,
     tolerance: Option<Quantity>,
 }
 
 /// A limit on how much the number of replicas may change in a period.
 #[derive(Clone, Debug)]
-pub struct Policy {
+pub struct ScalingPolicy {
     policy_type: PolicyType,
     value: i32,
     period: Duration,
 }
 
-impl Policy {
+impl ScalingPolicy {
     /// Allows a change of at most `count` pods in any `period` (1 s to 30 min).
     #[must_use]
     pub fn pods(count: i32, period: Duration) -> Self {
@@ -74,7 +74,7 @@ impl ScalingRules {
     }
 
     /// Adds a policy.
-    pub fn policy(mut self, policy: Policy) -> Self {
+    pub fn policy(mut self, policy: ScalingPolicy) -> Self {
         self.policies.push(policy);
         self
     }
@@ -86,7 +86,7 @@ impl ScalingRules {
         self
     }
 
-    pub(super) fn written(&self, path: &Path<'_>, errors: &mut Vec<BuildError>) -> HPAScalingRules {
+    pub(super) fn written(&self, path: &FieldPath<'_>, errors: &mut Vec<BuildError>) -> HPAScalingRules {
         let window = path.field("stabilizationWindowSeconds");
         let policies = path.field("policies");
         let written: Vec<_> = (self.policies.iter().enumerate())
@@ -101,8 +101,8 @@ impl ScalingRules {
     }
 }
 
-impl Policy {
-    fn written(&self, path: &Path<'_>, errors: &mut Vec<BuildError>) -> HPAScalingPolicy {
+impl ScalingPolicy {
+    fn written(&self, path: &FieldPath<'_>, errors: &mut Vec<BuildError>) -> HPAScalingPolicy {
         HPAScalingPolicy {
             type_: self.policy_type.to_string(),
             value: self.value,
@@ -112,7 +112,7 @@ impl Policy {
 }
 
 /// A duration that does not fit an `i32` becomes `i32::MAX`, which validation refuses as too long.
-fn seconds(duration: Duration, path: &Path<'_>, errors: &mut Vec<BuildError>) -> i32 {
+fn seconds(duration: Duration, path: &FieldPath<'_>, errors: &mut Vec<BuildError>) -> i32 {
     if duration.subsec_nanos() != 0 {
         errors.push(BuildError::NotWholeSeconds {
             field: path.to_string(),

@@ -4,9 +4,9 @@
 //! # Minimal HPA
 //! An HPA needs a target and a maximum. By default it has the name of its target.
 //! ```
-//! use burst_hpa::builder::{Hpa, Target};
+//! use burst_hpa::builder::{Hpa, ScaleTarget};
 //!
-//! let hpa = Hpa::new(Target::deployment("bookstore-api"), 10).build()?;
+//! let hpa = Hpa::new(ScaleTarget::deployment("bookstore-api"), 10).build()?;
 //! assert_eq!(
 //!     serde_json::to_value(hpa)?,
 //!     serde_json::json!({
@@ -37,7 +37,7 @@
 //! use burst_hpa::metric::Resource;
 //!
 //! let ingress = ObjectReference::new("networking.k8s.io/v1", "Ingress", "bookstore");
-//! let hpa = Hpa::new(Target::deployment("bookstore-api"), 10)
+//! let hpa = Hpa::new(ScaleTarget::deployment("bookstore-api"), 10)
 //!     .metric(ResourceMetric::new(Resource::Cpu, Utilization(50)))
 //!     .metric(ResourceMetric::new(Resource::Memory, AverageValue::parse("64Mi")?))
 //!     .metric(ContainerResourceMetric::new("bookstore-api-container", Resource::Cpu, AverageValue::new(25)))
@@ -91,17 +91,17 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use burst_hpa::builder::{Hpa, Policy, ScalingRules, Target};
+//! use burst_hpa::builder::{Hpa, ScaleTarget, ScalingPolicy, ScalingRules};
 //!
 //! let half_a_minute = Duration::from_secs(30);
-//! let hpa = Hpa::new(Target::deployment("bookstore-api"), 10)
-//!     .scale_down(ScalingRules::new().policy(Policy::pods(5, half_a_minute)))
-//!     .scale_up(ScalingRules::new().policy(Policy::pods(5, half_a_minute)).window(Duration::ZERO))
+//! let hpa = Hpa::new(ScaleTarget::deployment("bookstore-api"), 10)
+//!     .scale_down(ScalingRules::new().policy(ScalingPolicy::pods(5, half_a_minute)))
+//!     .scale_up(ScalingRules::new().policy(ScalingPolicy::pods(5, half_a_minute)).window(Duration::ZERO))
 //!     .build()?;
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
-//! A policy is [`Policy::pods`] or [`Policy::percent`]. Kubernetes refuses every other type, such as `MaxPods` and
-//! `MaxUnavailable`. [`ScalingRules::disabled`] disables a direction.
+//! A policy is [`ScalingPolicy::pods`] or [`ScalingPolicy::percent`]. Kubernetes refuses every other type, such as
+//! `MaxPods` and `MaxUnavailable`. [`ScalingRules::disabled`] disables a direction.
 //!
 //! Without rules, `behavior` stays unset, which differs from an empty `behavior`: the controller then uses an older
 //! algorithm. At each sync it at most doubles the replicas, or scales to four if that is more. It scales down after five
@@ -111,12 +111,12 @@
 //! You cannot set a status. kube-apiserver discards the status when a client creates or updates an object. Only the
 //! controller writes it.
 //! ```compile_fail,E0599
-//! # use burst_hpa::builder::{Hpa, Target};
-//! Hpa::new(Target::deployment("bookstore-api"), 10).desired_replicas(5);
+//! # use burst_hpa::builder::{Hpa, ScaleTarget};
+//! Hpa::new(ScaleTarget::deployment("bookstore-api"), 10).desired_replicas(5);
 //! ```
 //! You can read a status, including its conditions and current metrics:
 //! ```
-//! use burst_hpa::status::{ConditionStatus, ConditionType, Status};
+//! use burst_hpa::status::{ConditionStatus, ConditionType, HpaStatus};
 //! # use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 //! # let hpa: HorizontalPodAutoscaler = serde_json::from_value(serde_json::json!({"status": {
 //! #     "currentReplicas": 4, "desiredReplicas": 5,
@@ -125,7 +125,7 @@
 //! #         "container": "bookstore-api-container", "name": "cpu", "current": {"averageValue": "25"}}}],
 //! # }}))?;
 //!
-//! let status = Status::of(&hpa).ok_or("the controller has not synced this HPA yet")?;
+//! let status = HpaStatus::of(&hpa).ok_or("the controller has not synced this HPA yet")?;
 //! assert_eq!(status.desired_replicas, 5);
 //! assert_eq!(status.condition(&ConditionType::AbleToScale).unwrap().status, ConditionStatus::True);
 //! assert_eq!(status.current_metrics[0].average_value, Some(25.into()));
@@ -140,7 +140,7 @@ mod target;
 
 use std::collections::BTreeMap;
 
-pub use behavior::{Policy, ScalingRules};
+pub use behavior::{ScalingPolicy, ScalingRules};
 pub use error::{BuildError, BuildErrors};
 use k8s_openapi::api::autoscaling::v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior, HorizontalPodAutoscalerSpec,
@@ -151,18 +151,18 @@ pub use metric::{
     ResourceTarget, SeriesTarget, Utilization, Value,
 };
 pub use selector::Selector;
-pub use target::{ObjectReference, Target};
+pub use target::{ObjectReference, ScaleTarget};
 
+use crate::field_path::FieldPath;
 use crate::lint::{Finding, Lint, Severity, lint, lint_with_target};
 use crate::options::Options;
-use crate::path::Path;
 use crate::{defaulted, validate};
 
 /// A builder for a HorizontalPodAutoscaler. See the [module](self).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Hpa {
-    target: Target,
+    target: ScaleTarget,
     metadata: ObjectMeta,
     min_replicas: Option<i32>,
     max_replicas: i32,
@@ -174,7 +174,7 @@ pub struct Hpa {
 
 impl Hpa {
     /// Creates an HPA that scales `target` up to `max_replicas`. It has the name and namespace of the target.
-    pub fn new(target: impl Into<Target>, max_replicas: i32) -> Self {
+    pub fn new(target: impl Into<ScaleTarget>, max_replicas: i32) -> Self {
         let target = target.into();
         let metadata = ObjectMeta {
             name: Some(target.name().to_owned()),
@@ -317,18 +317,20 @@ impl Hpa {
 
     fn other_namespace(&self) -> Option<BuildError> {
         let target = self.target.workload()?;
-        let (own, theirs) = (self.metadata.namespace.as_ref()?, target.namespace.as_ref()?);
-        (own != theirs).then(|| BuildError::OtherNamespace {
-            hpa: own.clone(),
+        let (hpa_namespace, target_namespace) = (self.metadata.namespace.as_ref()?, target.namespace.as_ref()?);
+        (hpa_namespace != target_namespace).then(|| BuildError::OtherNamespace {
+            hpa: hpa_namespace.clone(),
             target: target.title(),
         })
     }
 
     fn written(&self, errors: &mut Vec<BuildError>) -> HorizontalPodAutoscaler {
-        let path = Path::ROOT.field("spec");
-        let path = path.field("behavior");
+        let spec_path = FieldPath::ROOT.field("spec");
+        let behavior_path = spec_path.field("behavior");
         let mut rules = |name: &str, rules: &Option<ScalingRules>| {
-            rules.as_ref().map(|rules| rules.written(&path.field(name), errors))
+            rules
+                .as_ref()
+                .map(|rules| rules.written(&behavior_path.field(name), errors))
         };
         let behavior = HorizontalPodAutoscalerBehavior {
             scale_up: rules("scaleUp", &self.scale_up),

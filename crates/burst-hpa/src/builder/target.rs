@@ -10,12 +10,12 @@ use crate::workload::Workload;
 /// The object that the HPA scales. If you create the target from the object itself, the builder also checks the requests
 /// of its containers.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct ScaleTarget {
     reference: CrossVersionObjectReference,
     workload: Option<Workload>,
 }
 
-impl Target {
+impl ScaleTarget {
     /// Refers to a Deployment by name.
     #[must_use]
     pub fn deployment(name: impl Into<String>) -> Self {
@@ -54,7 +54,7 @@ impl Target {
     }
 }
 
-impl From<Workload> for Target {
+impl From<Workload> for ScaleTarget {
     fn from(workload: Workload) -> Self {
         let reference = reference(
             workload.api_version.clone(),
@@ -68,13 +68,13 @@ impl From<Workload> for Target {
     }
 }
 
-impl From<&Deployment> for Target {
+impl From<&Deployment> for ScaleTarget {
     fn from(deployment: &Deployment) -> Self {
         Workload::from(deployment).into()
     }
 }
 
-impl From<&StatefulSet> for Target {
+impl From<&StatefulSet> for ScaleTarget {
     fn from(set: &StatefulSet) -> Self {
         Workload::from(set).into()
     }

@@ -1,5 +1,5 @@
 //! Converts a node to an HPA as strictly as kube-apiserver under `fieldValidation=Strict`: unknown and duplicate fields,
-//! wrong types and malformed quantities are refused, all of them at once and each with its path.
+//! wrong types and malformed quantities are refused. It returns all errors, each with its path.
 
 mod nearest;
 mod read;
@@ -8,8 +8,8 @@ mod time;
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
+use crate::field_path::FieldPath;
 use crate::node::Node;
-use crate::path::Path;
 use crate::quantity::ParseQuantityError;
 
 /// The version this crate decodes.
@@ -60,7 +60,7 @@ pub enum DecodeError {
     OtherKind {
         /// `apiVersion` or `kind`.
         path: String,
-        /// What this crate decodes.
+        /// The value that this crate decodes.
         expected: &'static str,
         /// The value instead; empty if there is none.
         found: String,
@@ -94,7 +94,7 @@ impl DecodeError {
 /// All errors of the document.
 pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeError>> {
     let mut errors = Vec::new();
-    let value = read::read(document, &schema::HPA, &Path::ROOT, &mut errors);
+    let value = read::read(document, &schema::HPA, &FieldPath::ROOT, &mut errors);
     errors.extend(other_kind(document, "apiVersion", API_VERSION));
     errors.extend(other_kind(document, "kind", KIND));
     if !errors.is_empty() {
@@ -109,7 +109,7 @@ pub fn decode(document: &Node) -> Result<HorizontalPodAutoscaler, Vec<DecodeErro
     })
 }
 
-/// For a body without `kind` the API server goes by the URL. A reader of files has to check the kind before
+/// For a body without `kind`, the API server uses the URL. A reader of files has to check the kind before
 /// anyway, to find the HPAs.
 fn other_kind(document: &Node, path: &str, expected: &'static str) -> Option<DecodeError> {
     let found = document
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_null_is_not_there() {
+    fn a_null_field_counts_as_absent() {
         let text = r#"{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":null,
             "spec":{"minReplicas":null,"metrics":[null],"behavior":{"scaleUp":{"policies":null},"scaleDown":{"policies":[]}}}}"#;
         let spec = decode(&Node::from_json(text).unwrap()).unwrap().spec;

@@ -7,11 +7,11 @@ use super::DecodeError;
 use super::nearest::nearest;
 use super::schema::{Field, Schema};
 use super::time::is_rfc3339;
+use crate::field_path::FieldPath;
 use crate::node::{Key, Node, NodeValue};
-use crate::path::Path;
 use crate::quantity::Quantity;
 
-pub(super) fn read(node: &Node, schema: &Schema, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+pub(super) fn read(node: &Node, schema: &Schema, path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) -> Value {
     match (schema, &node.value) {
         (_, NodeValue::Null) => Value::Null,
         (Schema::Object(fields), NodeValue::Object(entries)) => object(entries, fields, path, errors),
@@ -55,7 +55,7 @@ fn expected(schema: &Schema) -> &'static str {
     }
 }
 
-fn wrong(expected: &'static str, found: String, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+fn wrong(expected: &'static str, found: String, path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) -> Value {
     errors.push(DecodeError::WrongType {
         path: path.to_string(),
         expected,
@@ -64,7 +64,7 @@ fn wrong(expected: &'static str, found: String, path: &Path<'_>, errors: &mut Ve
     Value::Null
 }
 
-fn object(entries: &[(Key, Node)], fields: &[Field], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+fn object(entries: &[(Key, Node)], fields: &[Field], path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) -> Value {
     let mut object = Map::new();
     for (index, (Key { name, .. }, node)) in entries.iter().enumerate() {
         let path = path.field(name);
@@ -82,7 +82,7 @@ fn object(entries: &[(Key, Node)], fields: &[Field], path: &Path<'_>, errors: &m
     Value::Object(object)
 }
 
-fn list(nodes: &[Node], item: &Schema, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+fn list(nodes: &[Node], item: &Schema, path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) -> Value {
     let values = nodes.iter().enumerate().map(|(index, node)| match node.value {
         NodeValue::Null => zero(item),
         _ => read(node, item, &path.item(index), errors),
@@ -90,7 +90,7 @@ fn list(nodes: &[Node], item: &Schema, path: &Path<'_>, errors: &mut Vec<DecodeE
     Value::Array(values.collect())
 }
 
-fn labels(entries: &[(Key, Node)], path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+fn labels(entries: &[(Key, Node)], path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) -> Value {
     let mut labels = Map::new();
     for (index, (Key { name, .. }, node)) in entries.iter().enumerate() {
         let path = path.field(name);
@@ -105,7 +105,7 @@ fn labels(entries: &[(Key, Node)], path: &Path<'_>, errors: &mut Vec<DecodeError
 }
 
 /// Reports a repeated name once.
-fn duplicate(entries: &[(Key, Node)], index: usize, path: &Path<'_>, errors: &mut Vec<DecodeError>) {
+fn duplicate(entries: &[(Key, Node)], index: usize, path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) {
     let (before, rest) = entries.split_at(index);
     let key = rest.first().map(|(key, _)| key);
     if before.iter().filter(|(other, _)| Some(other) == key).count() == 1 {
@@ -113,7 +113,7 @@ fn duplicate(entries: &[(Key, Node)], index: usize, path: &Path<'_>, errors: &mu
     }
 }
 
-fn unknown(name: &str, fields: &[Field], path: &Path<'_>, errors: &mut Vec<DecodeError>) {
+fn unknown(name: &str, fields: &[Field], path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) {
     let nearest = nearest(name, fields.iter().map(|field| field.name));
     let error = DecodeError::UnknownField {
         path: path.to_string(),
@@ -128,7 +128,7 @@ fn integer(
     value: Option<i64>,
     expected: &'static str,
     text: &str,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     errors: &mut Vec<DecodeError>,
 ) -> Value {
     match value {
@@ -137,7 +137,7 @@ fn integer(
     }
 }
 
-fn quantity(text: &str, path: &Path<'_>, errors: &mut Vec<DecodeError>) -> Value {
+fn quantity(text: &str, path: &FieldPath<'_>, errors: &mut Vec<DecodeError>) -> Value {
     match text.parse::<Quantity>() {
         Ok(quantity) => Value::from(quantity.to_string()),
         Err(reason) => {

@@ -3,7 +3,7 @@
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
 use super::{Findings, Lint};
-use crate::path::Path;
+use crate::field_path::FieldPath;
 use crate::quantity::Quantity;
 
 /// In seconds. The lint reports a scale-down from the maximum to the minimum that takes longer.
@@ -15,7 +15,7 @@ const MAX_SIMULATED_TIME: u64 = 4 * 3600;
 /// The seconds between two syncs of the controller.
 const SYNC_PERIOD: u64 = 15;
 
-pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings: &mut Findings) {
+pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &FieldPath<'_>, findings: &mut Findings) {
     let Some(behavior) = &spec.behavior else { return };
     for (name, rules) in [("scaleUp", &behavior.scale_up), ("scaleDown", &behavior.scale_down)] {
         if let Some(rules) = rules {
@@ -29,7 +29,7 @@ pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings
     }
 }
 
-fn direction(name: &str, rules: &HPAScalingRules, path: &Path<'_>, findings: &mut Findings) {
+fn direction(name: &str, rules: &HPAScalingRules, path: &FieldPath<'_>, findings: &mut Findings) {
     let tolerance = rules
         .tolerance
         .as_ref()
@@ -65,7 +65,7 @@ fn direction(name: &str, rules: &HPAScalingRules, path: &Path<'_>, findings: &mu
 fn slow_scale_down(
     spec: &HorizontalPodAutoscalerSpec,
     rules: &HPAScalingRules,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     findings: &mut Findings,
 ) {
     let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));
@@ -90,7 +90,7 @@ fn slow_scale_down(
 fn immediate_scale_down(
     spec: &HorizontalPodAutoscalerSpec,
     rules: &HPAScalingRules,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     findings: &mut Findings,
 ) {
     let (max, min) = (spec.max_replicas, spec.min_replicas.unwrap_or(1));

@@ -82,7 +82,11 @@ impl Custom {
 
     /// Returns whether a `ScaledObject` takes over the HPA of this name.
     pub(super) fn takes_over(&self, hpa: Option<&str>) -> bool {
-        let annotation = self.metadata.annotations.as_ref().and_then(|own| own.get(TAKES_OVER));
+        let annotation = self
+            .metadata
+            .annotations
+            .as_ref()
+            .and_then(|annotations| annotations.get(TAKES_OVER));
         let config = self.spec.advanced.as_ref();
         let name = config.and_then(|advanced| advanced.horizontal_pod_autoscaler_config.as_ref()?.name.as_deref());
         annotation.is_some_and(|value| value == "true") && name.is_some() && name == hpa

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 /// The indexes of objects, by namespace or by namespace, key and value.
-type Places<K> = HashMap<K, Vec<usize>>;
+type Indices<K> = HashMap<K, Vec<usize>>;
 type Label = (String, String, String);
 
 fn label(namespace: &str, (key, value): (&String, &String)) -> Label {
@@ -16,8 +16,8 @@ fn label(namespace: &str, (key, value): (&String, &String)) -> Label {
 /// Objects by their labels, for a search by selector.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Labels {
-    all: Places<String>,
-    labelled: Places<Label>,
+    all: Indices<String>,
+    labelled: Indices<Label>,
 }
 
 impl Labels {
@@ -44,9 +44,9 @@ impl Labels {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selectors {
     /// Selectors that require no label.
-    any: Places<String>,
+    any: Indices<String>,
     /// The others, each under one label that it requires.
-    by_label: Places<Label>,
+    by_label: Indices<Label>,
 }
 
 impl Selectors {
@@ -98,20 +98,20 @@ mod tests {
                 match_expressions: None,
             };
             let (mut by_labels, mut by_selectors) = (Labels::default(), Selectors::default());
-            for (index, (namespace, own)) in objects.iter().enumerate() {
-                by_labels.insert(index, namespace, own);
-                by_selectors.insert(index, namespace, &selector_of(own));
+            for (index, (namespace, labels)) in objects.iter().enumerate() {
+                by_labels.insert(index, namespace, labels);
+                by_selectors.insert(index, namespace, &selector_of(labels));
             }
             let selector = selector_of(&names);
             let mut found = by_labels.candidates(&namespace, &selector).to_vec();
             found.retain(|index| matches(&selector, &objects[*index].1));
-            let here = objects.iter().enumerate().filter(|(_, (own, _))| *own == namespace);
-            let selected = here.clone().filter(|(_, (_, own))| matches(&selector, own));
+            let in_namespace = objects.iter().enumerate().filter(|(_, (labels, _))| *labels == namespace);
+            let selected = in_namespace.clone().filter(|(_, (_, labels))| matches(&selector, labels));
             prop_assert_eq!(found, selected.map(|(index, _)| index).collect::<Vec<_>>());
 
             let mut found = by_selectors.candidates(&namespace, &names);
             found.retain(|index| matches(&selector_of(&objects[*index].1), &names));
-            let selecting = here.filter(|(_, (_, own))| matches(&selector_of(own), &names));
+            let selecting = in_namespace.filter(|(_, (_, labels))| matches(&selector_of(labels), &names));
             prop_assert_eq!(found, selecting.map(|(index, _)| index).collect::<Vec<_>>());
         }
     }

@@ -2,8 +2,8 @@
 
 use super::scan::Source;
 use super::{Findings, Lint};
+use crate::field_path::FieldPath;
 use crate::metric::{Resource, SourceType};
-use crate::path::Path;
 use crate::workload::Workload;
 
 /// The labels and annotations that request an injected container.
@@ -19,20 +19,21 @@ pub(super) fn lint(
     source: &Source<'_>,
     target: &Workload,
     resource: Resource,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     findings: &mut Findings,
 ) {
     if source.kind != SourceType::Resource {
         return;
     }
     let metadata = target.template.metadata.as_ref();
-    let marks = |key: &str| {
+    let label_or_annotation = |key: &str| {
         let labels = metadata.and_then(|metadata| metadata.labels.as_ref()?.get(key));
         labels.or(metadata.and_then(|metadata| metadata.annotations.as_ref()?.get(key)))
     };
-    let announced =
-        |(key, value, _): &&(&str, &str, &str)| marks(key).is_some_and(|own| value.is_empty() || own == value);
-    let Some((key, _, sidecar)) = INJECTORS.iter().find(announced) else {
+    let is_requested = |(key, value, _): &&(&str, &str, &str)| {
+        label_or_annotation(key).is_some_and(|actual| value.is_empty() || actual == value)
+    };
+    let Some((key, _, sidecar)) = INJECTORS.iter().find(is_requested) else {
         return;
     };
     if target.containers().any(|container| container.name == *sidecar) {

@@ -7,12 +7,12 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 
 use super::scan::{Source, source};
 use super::{Findings, Lint};
+use crate::field_path::FieldPath;
 use crate::metric::{Resource, SourceType};
-use crate::path::Path;
 use crate::quantity::Quantity;
 use crate::selector;
 
-pub(super) fn lint(metrics: &[MetricSpec], path: &Path<'_>, findings: &mut Findings) {
+pub(super) fn lint(metrics: &[MetricSpec], path: &FieldPath<'_>, findings: &mut Findings) {
     for (index, metric) in metrics.iter().enumerate() {
         let path = path.item(index);
         let Some(source) = source(metric) else { continue };
@@ -29,7 +29,7 @@ pub(super) fn lint(metrics: &[MetricSpec], path: &Path<'_>, findings: &mut Findi
     }
 }
 
-fn unserved(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
+fn unserved(source: &Source<'_>, path: &FieldPath<'_>, findings: &mut Findings) {
     let Some(name) = source.resource.filter(|name| Resource::named(name).is_none()) else {
         return;
     };
@@ -39,7 +39,7 @@ fn unserved(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
     findings.add(Lint::UnservedResource, path.field("name"), effect, advice);
 }
 
-fn bad_selector(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
+fn bad_selector(source: &Source<'_>, path: &FieldPath<'_>, findings: &mut Findings) {
     let Some(selector) = source.identifier.and_then(|metric| metric.selector.as_ref()) else {
         return;
     };
@@ -77,7 +77,7 @@ fn read_field(source: &Source<'_>) -> Option<&'static str> {
     .filter(|name| is_set(name))
 }
 
-fn read(source: &Source<'_>, path: &Path<'_>, findings: &mut Findings) {
+fn read(source: &Source<'_>, path: &FieldPath<'_>, findings: &mut Findings) {
     let target = source.target;
     let Some(read) = read_field(source) else {
         if source.kind == SourceType::Object {
@@ -135,7 +135,7 @@ fn fitting_type(target: &MetricTarget) -> &'static str {
     }
 }
 
-fn overflow(target: &MetricTarget, path: &Path<'_>, findings: &mut Findings) {
+fn overflow(target: &MetricTarget, path: &FieldPath<'_>, findings: &mut Findings) {
     let amounts = [("value", &target.value), ("averageValue", &target.average_value)];
     for (field, written) in amounts
         .into_iter()

@@ -25,10 +25,10 @@ use std::fmt;
 
 pub use catalog::{Lint, Severity};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-pub use objects::{Objects, Read};
+pub use objects::{Insertion, Objects};
 
+use crate::field_path::FieldPath;
 use crate::options::Options;
-use crate::path::Path;
 use crate::simulate::{self, Plan, Tolerance};
 use crate::workload::{DEFAULT_NAMESPACE, Workload};
 
@@ -89,21 +89,21 @@ pub fn lint_among(hpa: &HorizontalPodAutoscaler, objects: &Objects, options: Opt
 
 fn alone(hpa: &HorizontalPodAutoscaler, options: Options, findings: &mut Findings) {
     spec::lint(hpa, options, findings);
-    let own = crate::spec::spec(hpa);
-    let path = Path::ROOT.field("spec");
+    let hpa_spec = crate::spec::spec(hpa);
+    let path = FieldPath::ROOT.field("spec");
     metric::lint(
-        own.metrics.as_deref().unwrap_or_default(),
+        hpa_spec.metrics.as_deref().unwrap_or_default(),
         &path.field("metrics"),
         findings,
     );
-    behavior::lint(own, &path.field("behavior"), findings);
-    zero::lint(own, &path, findings);
+    behavior::lint(hpa_spec, &path.field("behavior"), findings);
+    zero::lint(hpa_spec, &path, findings);
     band::lint(hpa, options, findings);
 }
 
 /// Returns the tolerance of the HPA, or the controller's default if the HPA sets none.
 fn tolerance(hpa: &HorizontalPodAutoscaler) -> Tolerance {
-    let controller = simulate::Options::default();
+    let controller = simulate::ControllerOptions::default();
     match Plan::read(namespace(hpa), crate::spec::spec(hpa)) {
         Ok(plan) => Tolerance::of(&plan, &controller),
         Err(_) => Tolerance {
@@ -118,7 +118,7 @@ fn percent(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
-/// `others_may_add` says whether something else may add requests to the target's containers.
+/// `others_may_add` is true if something else may add requests to the target's containers.
 fn target_lints(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
     workload::lint(hpa, target, findings);
     surge::lint(hpa, target, findings);

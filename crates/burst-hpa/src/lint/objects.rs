@@ -19,9 +19,9 @@ use crate::workload::{DEFAULT_NAMESPACE, Workload, group};
 /// The other objects of the cluster of an HPA.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    hpas: HashMap<Target, Vec<HorizontalPodAutoscaler>>,
+    hpas: HashMap<ScaleTargetKey, Vec<HorizontalPodAutoscaler>>,
     workloads: Vec<Workload>,
-    targets: HashMap<Target, usize>,
+    targets: HashMap<ScaleTargetKey, usize>,
     labels: Labels,
     budgets: Vec<PodDisruptionBudget>,
     budget_selectors: Selectors,
@@ -33,14 +33,14 @@ pub struct Objects {
 
 /// The object that a `scaleTargetRef` refers to. The version does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Target {
+struct ScaleTargetKey {
     namespace: String,
     group: String,
     kind: String,
     name: String,
 }
 
-impl Target {
+impl ScaleTargetKey {
     fn from_hpa(hpa: &HorizontalPodAutoscaler) -> Self {
         let reference = &spec(hpa).scale_target_ref;
         let api_version = reference.api_version.as_deref().unwrap_or_default();
@@ -68,7 +68,7 @@ impl Target {
 
 /// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read {
+pub enum Insertion {
     /// Lints use the object.
     Used,
     /// No lint uses this kind.
@@ -80,7 +80,7 @@ impl Objects {
     ///
     /// # Errors
     /// Fails if lints use the kind of the object, but the object cannot be decoded.
-    pub fn insert(&mut self, object: Value) -> Result<Read, serde_json::Error> {
+    pub fn insert(&mut self, object: Value) -> Result<Insertion, serde_json::Error> {
         let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match (text("apiVersion").as_str(), text("kind").as_str()) {
             ("autoscaling/v2", "HorizontalPodAutoscaler") => self.insert_hpa(parse(object)?),
@@ -104,20 +104,22 @@ impl Objects {
                 self.limit_ranges
                     .insert(namespace.unwrap_or(DEFAULT_NAMESPACE).to_owned());
             }
-            _ => return Ok(Read::Ignored),
+            _ => return Ok(Insertion::Ignored),
         }
-        Ok(Read::Used)
+        Ok(Insertion::Used)
     }
 
     /// Adds an HPA. Some lints compare the targets of all HPAs.
     pub fn insert_hpa(&mut self, hpa: HorizontalPodAutoscaler) {
-        self.hpas.entry(Target::from_hpa(&hpa)).or_default().push(hpa);
+        self.hpas.entry(ScaleTargetKey::from_hpa(&hpa)).or_default().push(hpa);
     }
 
     fn insert_workload(&mut self, workload: Workload) {
         let index = self.workloads.len();
         self.labels.insert(index, workload.namespace(), &workload.labels());
-        self.targets.entry(Target::from_workload(&workload)).or_insert(index);
+        self.targets
+            .entry(ScaleTargetKey::from_workload(&workload))
+            .or_insert(index);
         self.workloads.push(workload);
     }
 
@@ -129,7 +131,7 @@ impl Objects {
     }
 
     pub(super) fn target(&self, hpa: &HorizontalPodAutoscaler) -> Option<&Workload> {
-        self.workloads.get(*self.targets.get(&Target::from_hpa(hpa))?)
+        self.workloads.get(*self.targets.get(&ScaleTargetKey::from_hpa(hpa))?)
     }
 
     pub(super) fn has_workloads(&self) -> bool {
@@ -145,7 +147,7 @@ impl Objects {
         &'a self,
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
-        self.others(&Target::from_hpa(hpa), hpa)
+        self.others(&ScaleTargetKey::from_hpa(hpa), hpa)
     }
 
     /// HPAs of another name that scale a workload.
@@ -154,12 +156,12 @@ impl Objects {
         workload: &Workload,
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
-        self.others(&Target::from_workload(workload), hpa)
+        self.others(&ScaleTargetKey::from_workload(workload), hpa)
     }
 
     fn others<'a>(
         &'a self,
-        target: &Target,
+        target: &ScaleTargetKey,
         hpa: &HorizontalPodAutoscaler,
     ) -> impl Iterator<Item = &'a HorizontalPodAutoscaler> + use<'a> {
         let name = hpa.metadata.name.clone();

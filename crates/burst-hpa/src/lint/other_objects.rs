@@ -42,11 +42,11 @@ fn named<'a>(mut names: impl Iterator<Item = String> + 'a) -> Option<String> {
 }
 
 fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
-    let own = &spec(hpa).scale_target_ref;
+    let target_ref = &spec(hpa).scale_target_ref;
     if let Some(hpas_with_same_target) = named(objects.hpas_with_same_target(hpa).map(name)) {
         let effect = format!(
             "{} {} is also scaled by HorizontalPodAutoscaler {hpas_with_same_target}, so the controller stops all of these HPAs (AmbiguousSelector).",
-            own.kind, own.name
+            target_ref.kind, target_ref.name
         );
         let advice = "Put all metrics into one HPA. It follows the metric that needs the most replicas.";
         findings.add(Lint::SharedTarget, TARGET, effect, advice);
@@ -54,13 +54,13 @@ fn same_target(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut 
 }
 
 fn keda(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
-    let own = &spec(hpa).scale_target_ref;
+    let target_ref = &spec(hpa).scale_target_ref;
     let name = hpa.metadata.name.as_deref();
-    let hpas_with_same_target = objects.scaled_objects(hpa).filter(|scaled| !scaled.takes_over(name));
-    if let Some(scaled) = named(hpas_with_same_target.map(|scaled| scaled.metadata.name.clone())) {
+    let competing = objects.scaled_objects(hpa).filter(|scaled| !scaled.takes_over(name));
+    if let Some(scaled) = named(competing.map(|scaled| scaled.metadata.name.clone())) {
         let effect = format!(
             "KEDA creates its own HPA for ScaledObject {scaled}, so several HPAs scale {} {} and the controller stops all of them.",
-            own.kind, own.name
+            target_ref.kind, target_ref.name
         );
         let advice = "Move the metrics to the triggers of the ScaledObject, or let KEDA take over this HPA with the annotation scaledobject.keda.sh/transfer-hpa-ownership.";
         findings.add(Lint::KedaTarget, TARGET, effect, advice);
@@ -85,10 +85,15 @@ fn vertical(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Fin
 }
 
 fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
-    let own = &spec(hpa).scale_target_ref;
-    let known = matches!(own.kind.as_str(), "Deployment" | "StatefulSet" | "ReplicaSet");
+    let target_ref = &spec(hpa).scale_target_ref;
+    let known = matches!(target_ref.kind.as_str(), "Deployment" | "StatefulSet" | "ReplicaSet");
     if known && objects.has_workloads() {
-        let effect = format!("{} {}/{} is not in the input.", own.kind, namespace(hpa), own.name);
+        let effect = format!(
+            "{} {}/{} is not in the input.",
+            target_ref.kind,
+            namespace(hpa),
+            target_ref.name
+        );
         let advice = "Check the kind, name, namespace and apiVersion, or add the target's manifest to the input.";
         findings.add(Lint::MissingTarget, TARGET, effect, advice);
     }
@@ -96,19 +101,19 @@ fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Find
 
 fn pods(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, findings: &mut Findings) {
     let scaled = |other: &&Workload| objects.scaling(other, hpa).next().is_some();
-    let (hpas_with_same_target, others): (Vec<_>, Vec<_>) = objects.selected_by(target).partition(scaled);
+    let (scaled_workloads, other_workloads): (Vec<_>, Vec<_>) = objects.selected_by(target).partition(scaled);
     let (title, advice) = (
         target.title(),
         "Give each workload its own label, and use that label in its selector.",
     );
     let titles = |workloads: &[&Workload]| named(workloads.iter().map(|workload| workload.title()));
-    if let Some(whose) = titles(&hpas_with_same_target) {
+    if let Some(whose) = titles(&scaled_workloads) {
         let effect = format!(
             "The selector of {title} also matches the pods of {whose}, which another HPA scales, so the controller stops this HPA (AmbiguousSelector)."
         );
         findings.add(Lint::AmbiguousSelector, TARGET, effect, advice);
     }
-    if let Some(whose) = titles(&others) {
+    if let Some(whose) = titles(&other_workloads) {
         let effect = format!(
             "The selector of {title} also matches the pods of {whose}, so the controller counts their load and requests."
         );

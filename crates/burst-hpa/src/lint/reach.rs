@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Container;
 
 use super::{Findings, Lint, percent};
+use crate::field_path::FieldPath;
 use crate::metric::Resource;
-use crate::path::Path;
 use crate::quantity::Quantity;
 use crate::simulate::Tolerance;
 use crate::workload::{limit, request};
@@ -17,7 +17,7 @@ pub(super) struct Utilized<'a> {
     pub target: i32,
 }
 
-pub(super) fn lint(utilized: &Utilized<'_>, tolerance: Tolerance, path: &Path<'_>, findings: &mut Findings) {
+pub(super) fn lint(utilized: &Utilized<'_>, tolerance: Tolerance, path: &FieldPath<'_>, findings: &mut Findings) {
     match utilized.highest() {
         Some(highest) => unreachable(utilized, highest, tolerance, path, findings),
         None if utilized.target > 100 => above_request(utilized, path, findings),
@@ -50,7 +50,13 @@ impl Utilized<'_> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the controller computes with floats")]
-fn unreachable(utilized: &Utilized<'_>, highest: i128, tolerance: Tolerance, path: &Path<'_>, findings: &mut Findings) {
+fn unreachable(
+    utilized: &Utilized<'_>,
+    highest: i128,
+    tolerance: Tolerance,
+    path: &FieldPath<'_>,
+    findings: &mut Findings,
+) {
     let target = utilized.target;
     if highest as f64 / f64::from(target) > 1.0 + tolerance.up {
         return;
@@ -70,7 +76,7 @@ fn unreachable(utilized: &Utilized<'_>, highest: i128, tolerance: Tolerance, pat
     findings.add(Lint::UnreachableUtilization, path, effect, advice);
 }
 
-fn above_request(utilized: &Utilized<'_>, path: &Path<'_>, findings: &mut Findings) {
+fn above_request(utilized: &Utilized<'_>, path: &FieldPath<'_>, findings: &mut Findings) {
     let (name, target) = (utilized.resource.as_str(), utilized.target);
     let cost = match utilized.resource {
         Resource::Cpu => "A node has that cpu only while other pods do not use it",

@@ -6,15 +6,15 @@ use k8s_openapi::api::core::v1::Container;
 use super::reach::Utilized;
 use super::scan::{Source, source};
 use super::{Findings, Lint, Severity, injected, reach, tolerance};
+use crate::field_path::FieldPath;
 use crate::metric::{Resource, SourceType};
-use crate::path::Path;
 use crate::spec::spec;
 use crate::workload::{Workload, amount, request};
 
-/// `others_may_add` says whether something in the cluster may add requests when pods are created.
+/// `others_may_add` is true if something in the cluster may add requests when pods are created.
 pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_add: bool, findings: &mut Findings) {
-    let path = Path::ROOT.field("spec");
-    let path = path.field("metrics");
+    let spec_path = FieldPath::ROOT.field("spec");
+    let metrics_path = spec_path.field("metrics");
     for (index, metric) in spec(hpa).metrics.iter().flatten().enumerate() {
         let Some(source) = source(metric) else { continue };
         let Some(resource) = source.resource.and_then(Resource::named) else {
@@ -27,10 +27,10 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_
         else {
             continue;
         };
-        let path = path.item(index);
-        let path = path.field(source.field);
-        let path = path.field("target");
-        let path = path.field("averageUtilization");
+        let metric_path = metrics_path.item(index);
+        let source_path = metric_path.field(source.field);
+        let target_path = source_path.field("target");
+        let path = target_path.field("averageUtilization");
         missing(&source, target, resource, others_may_add, &path, findings);
         let utilized = Utilized {
             containers: measured(&source, target).collect(),
@@ -47,7 +47,7 @@ fn missing(
     target: &Workload,
     resource: Resource,
     others_may_add: bool,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     findings: &mut Findings,
 ) {
     let severity = if others_may_add {

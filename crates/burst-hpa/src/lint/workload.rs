@@ -4,7 +4,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::scan::source;
 use super::{Findings, Lint};
-use crate::path::Path;
+use crate::field_path::FieldPath;
 use crate::spec::spec;
 use crate::workload::Workload;
 
@@ -22,8 +22,8 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &
 
 fn containers(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut Findings) {
     let names: Vec<&str> = target.containers().map(|container| container.name.as_str()).collect();
-    let path = Path::ROOT.field("spec");
-    let path = path.field("metrics");
+    let spec_path = FieldPath::ROOT.field("spec");
+    let metrics_path = spec_path.field("metrics");
     for (index, metric) in spec(hpa).metrics.iter().flatten().enumerate() {
         let Some(container) = source(metric).and_then(|source| source.container) else {
             continue;
@@ -31,13 +31,13 @@ fn containers(hpa: &HorizontalPodAutoscaler, target: &Workload, findings: &mut F
         if names.is_empty() || names.contains(&container) {
             continue;
         }
-        let metric = path.item(index);
+        let metric_path = metrics_path.item(index);
         let effect = format!(
             "The pods of {} have no container {container:?}, so the metric always fails.",
             target.title()
         );
         let advice = format!("Set the container to one of: {}.", names.join(", "));
-        let source = metric.field("containerResource");
-        findings.add(Lint::UnknownContainer, source.field("container"), effect, advice);
+        let source_path = metric_path.field("containerResource");
+        findings.add(Lint::UnknownContainer, source_path.field("container"), effect, advice);
     }
 }

@@ -3,13 +3,13 @@
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
 use super::{Findings, Lint};
-use crate::path::Path;
+use crate::field_path::FieldPath;
 
 /// A policy allows ⌈replicas at the start of its period × (1 + percent ÷ 100)⌉, which is 0 for 0 replicas. Pods that were
 /// removed within the period still count, so the problem appears only after the period. See
 /// `calculateScaleUpLimitWithScalingRules` in
 /// <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/controller/podautoscaler/horizontal.go>.
-pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, findings: &mut Findings) {
+pub(super) fn lint(spec: &HorizontalPodAutoscalerSpec, path: &FieldPath<'_>, findings: &mut Findings) {
     let up = spec.behavior.as_ref().and_then(|behavior| behavior.scale_up.as_ref());
     let Some(rules) = up.filter(|_| spec.min_replicas == Some(0)) else {
         return;

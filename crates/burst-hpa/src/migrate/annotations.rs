@@ -1,6 +1,6 @@
-//! The annotations in which older versions kept, as JSON, what they had no fields for.
+//! The annotations that hold, as JSON, the fields of v2 that an older version does not have.
 
-use super::fields::Fields;
+use super::fields::ObjectFields;
 use super::{Note, metric};
 use crate::node::{Node, NodeValue};
 
@@ -20,12 +20,12 @@ const BEHAVIOR: [&str; 9] = [
 ];
 
 /// Moves the content of the annotations to the fields it belongs to, and removes the annotations.
-pub(super) fn unfold(document: &mut Fields, notes: &mut Vec<Note>) {
+pub(super) fn unfold(document: &mut ObjectFields, notes: &mut Vec<Note>) {
     let mut annotations = Annotations { found: Vec::new() };
     document.within("metadata", |metadata| {
         metadata.within("annotations", |all| annotations.take_from(all));
-        let left = metadata.last_mut("annotations").map(|node| &node.value);
-        if matches!(left, Some(NodeValue::Object(fields)) if fields.is_empty()) {
+        let remaining = metadata.last_mut("annotations").map(|node| &node.value);
+        if matches!(remaining, Some(NodeValue::Object(fields)) if fields.is_empty()) {
             metadata.take("annotations");
         }
     });
@@ -37,7 +37,7 @@ struct Annotations {
 }
 
 impl Annotations {
-    fn take_from(&mut self, all: &mut Fields) {
+    fn take_from(&mut self, all: &mut ObjectFields) {
         let names = [
             "metrics",
             "behavior",
@@ -53,7 +53,7 @@ impl Annotations {
         }
     }
 
-    fn put_into(self, spec: &mut Fields, notes: &mut Vec<Note>) {
+    fn put_into(self, spec: &mut ObjectFields, notes: &mut Vec<Note>) {
         for (name, node) in self.found {
             let note = |text: &str| Note {
                 field: format!("metadata.annotations.{PREFIX}{name}"),
@@ -76,7 +76,7 @@ impl Annotations {
     }
 }
 
-fn prepend(spec: &mut Fields, mut metrics: Vec<Node>) {
+fn prepend(spec: &mut ObjectFields, mut metrics: Vec<Node>) {
     metrics.iter_mut().for_each(|old| metric::convert(old, true));
     if let Some(NodeValue::List(own)) = spec.take("metrics").map(|node| node.value) {
         metrics.extend(own);
@@ -84,7 +84,7 @@ fn prepend(spec: &mut Fields, mut metrics: Vec<Node>) {
     spec.set("metrics", Node::list(metrics));
 }
 
-fn tolerance(spec: &mut Fields, direction: &str, text: &str) {
+fn tolerance(spec: &mut ObjectFields, direction: &str, text: &str) {
     spec.within("behavior", |behavior| {
         behavior.within(direction, |rules| rules.set("tolerance", Node::string(text)));
     });

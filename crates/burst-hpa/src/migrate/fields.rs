@@ -3,29 +3,29 @@
 use crate::node::{Key, Node, NodeValue};
 
 #[derive(Default)]
-pub(super) struct Fields(pub Vec<(Key, Node)>);
+pub(super) struct ObjectFields(pub Vec<(Key, Node)>);
 
-impl Fields {
+impl ObjectFields {
     pub(super) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(own, _)| own.name == name)
+        self.0.iter().any(|(key, _)| key.name == name)
     }
 
     pub(super) fn last_mut(&mut self, name: &str) -> Option<&mut Node> {
         self.0
             .iter_mut()
             .rev()
-            .find(|(own, _)| own.name == name)
+            .find(|(key, _)| key.name == name)
             .map(|(_, node)| node)
     }
 
     pub(super) fn take(&mut self, name: &str) -> Option<Node> {
-        let index = self.0.iter().rposition(|(own, _)| own.name == name)?;
+        let index = self.0.iter().rposition(|(key, _)| key.name == name)?;
         Some(self.0.remove(index).1)
     }
 
     pub(super) fn set(&mut self, name: &str, node: Node) {
         match self.last_mut(name) {
-            Some(own) => *own = node,
+            Some(existing) => *existing = node,
             None => self.0.push((name.into(), node)),
         }
     }
@@ -38,10 +38,10 @@ impl Fields {
     }
 
     /// Rewrites the object in a field. A missing field is only created if the rewrite adds something.
-    pub(super) fn within(&mut self, name: &str, rewrite: impl FnOnce(&mut Fields)) {
+    pub(super) fn within(&mut self, name: &str, rewrite: impl FnOnce(&mut ObjectFields)) {
         let mut inner = match self.last_mut(name).map(|node| &mut node.value) {
-            Some(NodeValue::Object(fields)) => Fields(std::mem::take(fields)),
-            Some(NodeValue::Null) | None => Fields::default(),
+            Some(NodeValue::Object(fields)) => ObjectFields(std::mem::take(fields)),
+            Some(NodeValue::Null) | None => ObjectFields::default(),
             Some(_) => return,
         };
         rewrite(&mut inner);

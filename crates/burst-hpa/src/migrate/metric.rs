@@ -1,6 +1,6 @@
 //! Metrics in the form of `v2beta1`, which the annotation of `v1` uses, too.
 
-use super::fields::Fields;
+use super::fields::ObjectFields;
 use crate::node::{Key, Node, NodeValue};
 use crate::quantity::Quantity;
 
@@ -27,14 +27,14 @@ pub(super) fn convert(metric: &mut Node, always: bool) {
             continue;
         };
         if always || fields.iter().any(|(key, _)| OLD.contains(&key.name.as_str())) {
-            let mut rewritten = Fields(std::mem::take(fields));
+            let mut rewritten = ObjectFields(std::mem::take(fields));
             rewrite(source, &mut rewritten);
             *fields = rewritten.0;
         }
     }
 }
 
-fn rewrite(source: &str, fields: &mut Fields) {
+fn rewrite(source: &str, fields: &mut ObjectFields) {
     if source == "object" {
         fields.rename("target", "describedObject");
     }
@@ -50,8 +50,8 @@ fn rewrite(source: &str, fields: &mut Fields) {
     fields.set("target", target(source, value, average, utilization));
 }
 
-fn identifier(fields: &mut Fields) {
-    let mut metric = Fields::default();
+fn identifier(fields: &mut ObjectFields) {
+    let mut metric = ObjectFields::default();
     if let Some(name) = fields.take("metricName") {
         metric.set("name", name);
     }
@@ -76,7 +76,7 @@ fn target(source: &str, value: Option<Node>, average: Option<Node>, utilization:
         ("averageValue", average),
         ("averageUtilization", utilization),
     ];
-    let mut target = Fields(vec![("type".into(), Node::string(target_type))]);
+    let mut target = ObjectFields(vec![("type".into(), Node::string(target_type))]);
     for (name, node) in amounts {
         if let Some(node) = node {
             target.set(name, node);

@@ -9,7 +9,7 @@ mod annotations;
 mod fields;
 mod metric;
 
-use fields::Fields;
+use fields::ObjectFields;
 
 use crate::decode::{API_VERSION, KIND};
 use crate::node::{Node, NodeValue};
@@ -87,7 +87,7 @@ pub fn migrate(document: &Node) -> Result<Migration, MigrateError> {
             found: document.type_name(),
         });
     };
-    let mut fields = Fields(fields.clone());
+    let mut fields = ObjectFields(fields.clone());
     let mut notes = Vec::new();
     if version != Version::V2 {
         fields.set("apiVersion", Node::string(API_VERSION));
@@ -133,7 +133,7 @@ fn version(document: &Node) -> Result<Version, MigrateError> {
 }
 
 /// `v2beta2` was announced with the fields of `v2beta1` and came with those of `v2`; both are read.
-fn metrics(spec: &mut Fields, version: Version) {
+fn metrics(spec: &mut ObjectFields, version: Version) {
     if let Some(NodeValue::List(metrics)) = spec.last_mut("metrics").map(|node| &mut node.value) {
         for old in metrics {
             metric::convert(old, version == Version::V2Beta1);
@@ -142,7 +142,7 @@ fn metrics(spec: &mut Fields, version: Version) {
 }
 
 /// The only metric with a field in `v1`; it comes last, after those of the annotation.
-fn cpu(spec: &mut Fields) {
+fn cpu(spec: &mut ObjectFields) {
     let Some(utilization) = spec
         .take("targetCPUUtilizationPercentage")
         .filter(|node| node.value != NodeValue::Null)

@@ -5,7 +5,7 @@ use crate::status::{ConditionType, Reason};
 
 /// A `HorizontalPodAutoscalerCondition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct SimulatedCondition {
     /// `type`.
     pub kind: ConditionType,
     /// `status`; the controller never writes `Unknown`.
@@ -20,22 +20,22 @@ pub struct Condition {
 
 /// At most one condition of each type, in the order of their first appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conditions(Vec<Condition>);
+pub struct Conditions(Vec<SimulatedCondition>);
 
 impl Conditions {
     /// Returns the condition of this type.
     #[must_use]
-    pub fn find(&self, kind: &ConditionType) -> Option<&Condition> {
+    pub fn find(&self, kind: &ConditionType) -> Option<&SimulatedCondition> {
         self.0.iter().find(|condition| condition.kind == *kind)
     }
 
     /// Returns all conditions in the order of the status.
-    pub fn iter(&self) -> impl Iterator<Item = &Condition> {
+    pub fn iter(&self) -> impl Iterator<Item = &SimulatedCondition> {
         self.0.iter()
     }
 
     /// Replaces the condition of the same type. Keeps the transition time if the status stays the same.
-    pub(super) fn set(&mut self, mut condition: Condition) {
+    pub(super) fn set(&mut self, mut condition: SimulatedCondition) {
         match self.0.iter_mut().find(|old| old.kind == condition.kind) {
             Some(old) => {
                 if old.status == condition.status {
@@ -52,9 +52,9 @@ impl Conditions {
     }
 }
 
-impl FromIterator<Condition> for Conditions {
+impl FromIterator<SimulatedCondition> for Conditions {
     /// Keeps the last of several conditions of one type.
-    fn from_iter<I: IntoIterator<Item = Condition>>(conditions: I) -> Self {
+    fn from_iter<I: IntoIterator<Item = SimulatedCondition>>(conditions: I) -> Self {
         let mut all = Self::default();
         conditions.into_iter().for_each(|condition| all.set(condition));
         all
@@ -65,9 +65,9 @@ impl FromIterator<Condition> for Conditions {
 mod tests {
     use super::*;
 
-    fn active(status: bool, reason: Reason, since: i64) -> Condition {
+    fn active(status: bool, reason: Reason, since: i64) -> SimulatedCondition {
         let kind = ConditionType::ScalingActive;
-        Condition {
+        SimulatedCondition {
             kind,
             status,
             reason,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_moves_only_with_the_status() {
+    fn the_transition_time_changes_only_with_the_status() {
         let mut conditions = Conditions::default();
         conditions.set(active(false, Reason::FailedGetPodsMetric, 1));
         conditions.set(active(false, Reason::FailedGetObjectMetric, 2));

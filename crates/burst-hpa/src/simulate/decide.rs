@@ -3,7 +3,7 @@
 use super::limits;
 use super::memory::Memory;
 use super::metric::Proposal;
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Plan;
 use super::report::Decision;
 use super::stabilize::{self, Stabilization};
@@ -12,7 +12,7 @@ use super::time::Time;
 /// Decides on the replicas of a target that has `current` replicas, and records the recommendation.
 pub(super) fn decide(
     plan: &Plan,
-    options: &Options,
+    options: &ControllerOptions,
     memory: &mut Memory,
     current: i32,
     highest: &Proposal,

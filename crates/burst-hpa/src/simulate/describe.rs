@@ -1,30 +1,30 @@
 //! The controller's names for metrics in events and conditions.
 
 use super::failure::{MetricError, MetricFailure};
-use super::plan::{Metric, ResourceTarget, Series, SingleValueTarget};
+use super::plan::{MetricSource, ResourceTargetValue, Series, SingleValueTarget};
 use crate::status::Reason;
 
 /// Returns the name of the metric in the condition `ScalingActive` and in the rescale event.
-pub(super) fn metric(metric: &Metric) -> String {
+pub(super) fn metric(metric: &MetricSource) -> String {
     match metric {
-        Metric::Resource {
+        MetricSource::Resource {
             resource,
-            target: ResourceTarget::Utilization(_),
+            target: ResourceTargetValue::Utilization(_),
         } => {
             format!("{resource} resource utilization (percentage of request)")
         }
-        Metric::ContainerResource {
+        MetricSource::ContainerResource {
             resource,
-            target: ResourceTarget::Utilization(_),
+            target: ResourceTargetValue::Utilization(_),
             ..
         } => {
             format!("{resource} container resource utilization (percentage of request)")
         }
-        Metric::Resource { resource, .. } | Metric::ContainerResource { resource, .. } => {
+        MetricSource::Resource { resource, .. } | MetricSource::ContainerResource { resource, .. } => {
             format!("{resource} resource")
         }
-        Metric::Pods { metric, .. } => format!("pods metric {}", metric.name),
-        Metric::Object {
+        MetricSource::Pods { metric, .. } => format!("pods metric {}", metric.name),
+        MetricSource::Object {
             object,
             metric,
             target: Some(SingleValueTarget::Value(_)) | None,
@@ -32,11 +32,11 @@ pub(super) fn metric(metric: &Metric) -> String {
             format!("{} metric {}", object.kind, metric.name)
         }
         // The controller also calls other metrics external.
-        Metric::Object {
+        MetricSource::Object {
             metric: Series { name, selector, .. },
             ..
         }
-        | Metric::External {
+        | MetricSource::External {
             metric: Series { name, selector, .. },
             ..
         } => {
@@ -46,7 +46,7 @@ pub(super) fn metric(metric: &Metric) -> String {
 }
 
 /// Returns the failure of `metric` with this error.
-pub(super) fn failure(metric: &Metric, error: MetricError) -> MetricFailure {
+pub(super) fn failure(metric: &MetricSource, error: MetricError) -> MetricFailure {
     MetricFailure {
         reason: reason(metric),
         error,
@@ -54,22 +54,24 @@ pub(super) fn failure(metric: &Metric, error: MetricError) -> MetricFailure {
     }
 }
 
-fn reason(metric: &Metric) -> Reason {
+fn reason(metric: &MetricSource) -> Reason {
     match metric {
-        Metric::Resource { .. } => Reason::FailedGetResourceMetric,
-        Metric::ContainerResource { .. } => Reason::FailedGetContainerResourceMetric,
-        Metric::Pods { .. } => Reason::FailedGetPodsMetric,
-        Metric::Object { .. } => Reason::FailedGetObjectMetric,
-        Metric::External { .. } => Reason::FailedGetExternalMetric,
+        MetricSource::Resource { .. } => Reason::FailedGetResourceMetric,
+        MetricSource::ContainerResource { .. } => Reason::FailedGetContainerResourceMetric,
+        MetricSource::Pods { .. } => Reason::FailedGetPodsMetric,
+        MetricSource::Object { .. } => Reason::FailedGetObjectMetric,
+        MetricSource::External { .. } => Reason::FailedGetExternalMetric,
     }
 }
 
-fn effort(metric: &Metric) -> String {
-    let (Metric::Resource { resource, target } | Metric::ContainerResource { resource, target, .. }) = metric else {
+fn effort(metric: &MetricSource) -> String {
+    let (MetricSource::Resource { resource, target } | MetricSource::ContainerResource { resource, target, .. }) =
+        metric
+    else {
         return String::new();
     };
     match target {
-        ResourceTarget::Utilization(_) => format!("failed to get {resource} utilization: "),
-        ResourceTarget::AverageValue(_) => format!("failed to get {resource} usage: "),
+        ResourceTargetValue::Utilization(_) => format!("failed to get {resource} utilization: "),
+        ResourceTargetValue::AverageValue(_) => format!("failed to get {resource} usage: "),
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::int::int32;
 use super::memory::Memory;
-use super::plan::{Behavior, Plan, Policy, Rules, Step};
+use super::plan::{AllowedChange, Behavior, Plan, Policy, Rules};
 use super::time::Time;
 use crate::behavior::SelectPolicy;
 use crate::status::Reason;
@@ -118,7 +118,7 @@ impl Direction {
             let before = current
                 .wrapping_sub(memory.added.since(start))
                 .wrapping_add(memory.removed.since(start));
-            self.step(*policy, before)
+            self.allowed_size(*policy, before)
         });
         match (rules.select, self) {
             (SelectPolicy::Disabled, _) => current,
@@ -129,13 +129,13 @@ impl Direction {
 
     /// A percentage rounds up for a scale-up, so that it always adds a pod. It rounds towards zero for a scale-down, so that
     /// it always removes a pod.
-    fn step(self, policy: Policy, before: i32) -> i32 {
-        let whole = f64::from(before);
-        match (self, policy.step) {
-            (Self::Up, Step::Pods(value)) => before.wrapping_add(value),
-            (Self::Up, Step::Percent(value)) => int32((whole * (1.0 + f64::from(value) / 100.0)).ceil()),
-            (Self::Down, Step::Pods(value)) => before.wrapping_sub(value),
-            (Self::Down, Step::Percent(value)) => int32(whole * (1.0 - f64::from(value) / 100.0)),
+    fn allowed_size(self, policy: Policy, before: i32) -> i32 {
+        let size = f64::from(before);
+        match (self, policy.allowed_change) {
+            (Self::Up, AllowedChange::Pods(value)) => before.wrapping_add(value),
+            (Self::Up, AllowedChange::Percent(value)) => int32((size * (1.0 + f64::from(value) / 100.0)).ceil()),
+            (Self::Down, AllowedChange::Pods(value)) => before.wrapping_sub(value),
+            (Self::Down, AllowedChange::Percent(value)) => int32(size * (1.0 - f64::from(value) / 100.0)),
         }
     }
 }
@@ -166,9 +166,15 @@ mod tests {
         }
     }
 
-    fn rules(select: SelectPolicy, steps: &[Step]) -> Rules {
+    fn rules(select: SelectPolicy, allowed_changes: &[AllowedChange]) -> Rules {
         let period = Duration::from_secs(60);
-        let policies = steps.iter().map(|step| Policy { step: *step, period }).collect();
+        let policies = allowed_changes
+            .iter()
+            .map(|allowed_change| Policy {
+                allowed_change: *allowed_change,
+                period,
+            })
+            .collect();
         Rules {
             window: None,
             select,
@@ -177,10 +183,16 @@ mod tests {
         }
     }
 
-    fn limited(select: SelectPolicy, steps: &[Step], memory: &Memory, current: i32, desired: i32) -> Limited {
+    fn limited(
+        select: SelectPolicy,
+        allowed_changes: &[AllowedChange],
+        memory: &Memory,
+        current: i32,
+        desired: i32,
+    ) -> Limited {
         let behavior = Behavior {
-            scale_up: rules(select, steps),
-            scale_down: rules(select, steps),
+            scale_up: rules(select, allowed_changes),
+            scale_down: rules(select, allowed_changes),
         };
         with_behavior(&plan(100), &behavior, memory, current, desired, NOW)
     }
@@ -196,23 +208,23 @@ mod tests {
 
     #[test]
     fn select_policy_picks_the_larger_or_the_smaller_change() {
-        let steps = [Step::Pods(4), Step::Percent(100)];
+        let allowed_changes = [AllowedChange::Pods(4), AllowedChange::Percent(100)];
         let memory = Memory::default();
         assert_eq!(
-            limited(SelectPolicy::Max, &steps, &memory, 3, 90),
+            limited(SelectPolicy::Max, &allowed_changes, &memory, 3, 90),
             (7, Some(Limit::ScaleUpRate))
         );
         assert_eq!(
-            limited(SelectPolicy::Min, &steps, &memory, 3, 90),
+            limited(SelectPolicy::Min, &allowed_changes, &memory, 3, 90),
             (6, Some(Limit::ScaleUpRate))
         );
-        assert_eq!(limited(SelectPolicy::Max, &steps, &memory, 8, 2), (2, None));
+        assert_eq!(limited(SelectPolicy::Max, &allowed_changes, &memory, 8, 2), (2, None));
         assert_eq!(
-            limited(SelectPolicy::Min, &steps, &memory, 8, 2),
+            limited(SelectPolicy::Min, &allowed_changes, &memory, 8, 2),
             (4, Some(Limit::ScaleDownRate))
         );
         assert_eq!(
-            limited(SelectPolicy::Disabled, &steps, &memory, 8, 2),
+            limited(SelectPolicy::Disabled, &allowed_changes, &memory, 8, 2),
             (8, Some(Limit::ScaleDownRate))
         );
     }
@@ -221,11 +233,11 @@ mod tests {
     fn a_percentage_always_moves_one_pod() {
         let memory = Memory::default();
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Percent(1)], &memory, 5, 90),
+            limited(SelectPolicy::Max, &[AllowedChange::Percent(1)], &memory, 5, 90),
             (6, Some(Limit::ScaleUpRate))
         );
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Percent(1)], &memory, 5, 2),
+            limited(SelectPolicy::Max, &[AllowedChange::Percent(1)], &memory, 5, 2),
             (4, Some(Limit::ScaleDownRate))
         );
     }
@@ -237,14 +249,14 @@ mod tests {
             .added
             .add(3, NOW - Duration::from_secs(59), NOW - Duration::from_secs(60));
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 90),
+            limited(SelectPolicy::Max, &[AllowedChange::Pods(4)], &memory, 8, 90),
             (9, Some(Limit::ScaleUpRate))
         );
         memory
             .added
             .add(3, NOW - Duration::from_secs(30), NOW - Duration::from_secs(60));
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 90),
+            limited(SelectPolicy::Max, &[AllowedChange::Pods(4)], &memory, 8, 90),
             (8, Some(Limit::ScaleUpRate))
         );
     }
@@ -254,7 +266,7 @@ mod tests {
         let mut memory = Memory::default();
         memory.removed.add(9, NOW - Duration::from_secs(30), Time::DISTANT_PAST);
         assert_eq!(
-            limited(SelectPolicy::Max, &[Step::Pods(4)], &memory, 8, 2),
+            limited(SelectPolicy::Max, &[AllowedChange::Pods(4)], &memory, 8, 2),
             (8, Some(Limit::ScaleDownRate))
         );
     }

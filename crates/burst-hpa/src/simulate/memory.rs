@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_once_outdated_stays_so_though_it_may_count_again() {
+    fn an_outdated_change_stays_outdated_even_if_it_counts_again() {
         let mut changes = Changes::default();
         changes.add(1, Time::from_secs(1), Time::DISTANT_PAST);
         changes.add(2, Time::from_secs(2), Time::DISTANT_PAST);

@@ -5,7 +5,7 @@ use super::failure::{MetricError, MetricFailure};
 use super::int::int32;
 use super::observation::Samples;
 use super::per_pod::PerPod;
-use super::plan::{Metric, Object, ResourceTarget, Series, SingleValueTarget};
+use super::plan::{MetricSource, Object, ResourceTargetValue, Series, SingleValueTarget};
 use super::single_value;
 use super::sync_input::SyncInput;
 use super::tolerance::Tolerance;
@@ -33,14 +33,14 @@ pub struct MetricValue {
 }
 
 impl MetricValue {
-    fn whole(value: i64) -> Self {
+    fn from_value(value: i64) -> Self {
         Self {
             value: Some(value),
             ..Self::default()
         }
     }
 
-    fn average(value: i64) -> Self {
+    fn from_average(value: i64) -> Self {
         Self {
             average_value: Some(value),
             ..Self::default()
@@ -53,17 +53,17 @@ type ProposalResult = Result<(i32, MetricValue), MetricError>;
 
 impl SyncInput<'_> {
     /// Returns the proposal of `metric`, which is at `index` in the spec.
-    pub(super) fn propose(&self, index: usize, metric: &Metric) -> Result<Proposal, MetricFailure> {
+    pub(super) fn propose(&self, index: usize, metric: &MetricSource) -> Result<Proposal, MetricFailure> {
         let proposed = match metric {
-            Metric::Resource { resource, target } => self.resource(index, resource, None, *target),
-            Metric::ContainerResource {
+            MetricSource::Resource { resource, target } => self.resource(index, resource, None, *target),
+            MetricSource::ContainerResource {
                 resource,
                 container,
                 target,
             } => self.resource(index, resource, Some(container), *target),
-            Metric::Pods { metric, average } => self.pods(index, metric, *average),
-            Metric::Object { object, metric, target } => self.object(index, object, metric, *target),
-            Metric::External { metric, target } => self.external(index, metric, *target),
+            MetricSource::Pods { metric, average } => self.pods(index, metric, *average),
+            MetricSource::Object { object, metric, target } => self.object(index, object, metric, *target),
+            MetricSource::External { metric, target } => self.external(index, metric, *target),
         };
         match proposed {
             Ok((replicas, current)) => Ok(Proposal {
@@ -80,7 +80,7 @@ impl SyncInput<'_> {
         index: usize,
         resource: &str,
         container: Option<&str>,
-        target: ResourceTarget,
+        target: ResourceTargetValue,
     ) -> ProposalResult {
         let samples = self
             .seen
@@ -102,7 +102,7 @@ impl SyncInput<'_> {
             .seen
             .samples(index)
             .map_err(|error| unread(format!("metric {}", metric.name), error))?;
-        let target = ResourceTarget::AverageValue(average);
+        let target = ResourceTargetValue::AverageValue(average);
         self.per_pod(
             samples,
             &PerPod {
@@ -146,7 +146,7 @@ impl SyncInput<'_> {
                 let replicas = int32(self.by_share(usage, target));
                 Ok((
                     replicas,
-                    MetricValue::average(single_value::share(usage, self.scale.status_replicas)),
+                    MetricValue::from_average(single_value::share(usage, self.scale.status_replicas)),
                 ))
             }
         }
@@ -171,7 +171,7 @@ impl SyncInput<'_> {
                     true => i64::MAX,
                     false => single_value::share(usage, self.scale.status_replicas),
                 };
-                Ok((replicas, MetricValue::average(share)))
+                Ok((replicas, MetricValue::from_average(share)))
             }
         }
     }
@@ -184,7 +184,7 @@ impl SyncInput<'_> {
             &self.seen.pods,
             self.tolerance(),
         )?;
-        Ok((replicas, MetricValue::whole(usage)))
+        Ok((replicas, MetricValue::from_value(usage)))
     }
 
     fn by_share(&self, usage: i64, target: i64) -> f64 {

@@ -9,7 +9,9 @@
 //! its quirks. The tests compare this module with that code, which `tests/oracle/simulate` runs.
 //!
 //! ```
-//! use burst_hpa::simulate::{Limit, Observation, Options, Plan, Reading, Scale, Selector, State, Time, sync};
+//! use burst_hpa::simulate::{
+//!     ControllerOptions, Limit, Observation, Plan, Reading, Scale, ScaleSelector, State, Time, sync,
+//! };
 //!
 //! // The target is ten messages per pod, with at most five pods.
 //! let spec = serde_json::from_value(serde_json::json!({
@@ -26,12 +28,12 @@
 //! let (mut state, mut replicas, mut sizes) = (State::default(), 1, Vec::new());
 //! for now in [15, 30, 45] {
 //!     let seen = Observation {
-//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: Selector::Valid }),
+//!         scale: Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector: ScaleSelector::Valid }),
 //!         pods: Vec::new(),
 //!         readings: vec![Ok(Reading::External(vec![messages * 1000]))],
 //!         write: Ok(()),
 //!     };
-//!     let (next, report) = sync(&plan, &seen, &Options::default(), state, Time::from_secs(now));
+//!     let (next, report) = sync(&plan, &seen, &ControllerOptions::default(), state, Time::from_secs(now));
 //!     (state, replicas) = (next, report.replicas.unwrap_or(replicas));
 //!     sizes.push((replicas, report.decision.and_then(|decision| decision.limit)));
 //! }
@@ -69,19 +71,19 @@ mod time;
 mod tolerance;
 mod usage_ratio;
 
-pub use conditions::{Condition, Conditions};
+pub use conditions::{Conditions, SimulatedCondition};
 pub use failure::{MetricError, MetricFailure};
 pub use limits::Limit;
 pub use metric::{MetricValue, Proposal};
-pub use observation::{Observation, Phase, Pod, Reading, Ready, Sample, Samples, Scale, Selector};
-pub use options::Options;
+pub use observation::{Observation, Phase, Pod, Reading, Ready, Sample, Samples, Scale, ScaleSelector};
+pub use options::ControllerOptions;
 pub use plan::Plan;
 pub use read::ReadError;
 pub use report::{Decision, Outcome, Report};
 pub use requests::{Container, InitContainer, RequestError, Requests, ResourceList};
 pub use stabilize::Stabilization;
 pub use state::State;
-pub use status::Status;
+pub use status::SimulatedStatus;
 pub use sync::sync;
 pub use time::Time;
 pub use tolerance::Tolerance;

@@ -27,12 +27,12 @@ pub struct Scale {
     /// `status.replicas`: the current number of pods.
     pub status_replicas: i32,
     /// `status.selector`.
-    pub selector: Selector,
+    pub selector: ScaleSelector,
 }
 
 /// The state of `scale.status.selector`, which selects the target's pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selector {
+pub enum ScaleSelector {
     /// The selector is valid, and no other autoscaler selects its pods.
     Valid,
     /// The scale has no selector.

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The fields are named after the flags. See
 /// <https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/>.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct ControllerOptions {
     /// `--horizontal-pod-autoscaler-sync-period`: the time between two calls of [`sync`](super::sync). The
     /// algorithm does not use it.
     pub sync_period: Duration,
@@ -28,7 +28,7 @@ pub struct Options {
     pub configurable_tolerance: bool,
 }
 
-impl Default for Options {
+impl Default for ControllerOptions {
     fn default() -> Self {
         Self {
             sync_period: Duration::from_secs(15),

@@ -3,7 +3,7 @@
 use super::failure::MetricError;
 use super::int::int32;
 use super::observation::{Pod, Samples};
-use super::plan::ResourceTarget;
+use super::plan::ResourceTargetValue;
 use super::pods::{Groups, group};
 use super::sync_input::SyncInput;
 use super::tolerance::Tolerance;
@@ -11,7 +11,7 @@ use super::usage_ratio::{UsageRatio, UsageTarget, Values};
 
 /// A metric with a sample for each pod.
 pub(super) struct PerPod<'a> {
-    pub(super) target: ResourceTarget,
+    pub(super) target: ResourceTargetValue,
     /// The resource. None for a Pods metric.
     pub(super) resource: Option<&'a str>,
     pub(super) container: Option<&'a str>,
@@ -29,21 +29,21 @@ impl PerPod<'_> {
         if values.is_empty() {
             return Err(MetricError::NoSamples);
         }
-        let gauge = UsageTarget::new(self.target, self.requests(pods)?);
-        let measure = gauge.read(&values).ok_or(MetricError::NoMatch)?;
+        let usage_target = UsageTarget::new(self.target, self.requests(pods)?);
+        let measure = usage_target.read(&values).ok_or(MetricError::NoMatch)?;
         let current = Current {
             replicas: input.scale.spec_replicas,
             ratio: measure.ratio,
             tolerance: input.tolerance(),
         };
-        let replicas = current.scaled(&gauge, values, &groups)?;
+        let replicas = current.scaled(&usage_target, values, &groups)?;
         Ok((replicas, measure))
     }
 
     /// Returns the request of each pod. A utilization target needs the requests of all pods, including those that do not
     /// count.
     fn requests<'p>(&self, pods: &'p [Pod]) -> Result<Values<'p>, MetricError> {
-        let (ResourceTarget::Utilization(_), Some(resource)) = (self.target, self.resource) else {
+        let (ResourceTargetValue::Utilization(_), Some(resource)) = (self.target, self.resource) else {
             return Ok(Values::new());
         };
         pods.iter()
@@ -67,7 +67,7 @@ struct Current {
 impl Current {
     fn scaled<'v>(
         &self,
-        gauge: &UsageTarget<'_>,
+        usage_target: &UsageTarget<'_>,
         mut values: Values<'v>,
         groups: &Groups<'v>,
     ) -> Result<i32, MetricError> {
@@ -80,8 +80,8 @@ impl Current {
                 scaled(self.ratio, groups.ready)
             });
         }
-        values.extend(assumed(gauge, self.ratio, groups));
-        let filled = gauge.read(&values).ok_or(MetricError::NoMatch)?.ratio;
+        values.extend(assumed(usage_target, self.ratio, groups));
+        let filled = usage_target.read(&values).ok_or(MetricError::NoMatch)?.ratio;
         if self.tolerance.covers(filled) || turned(self.ratio, filled) {
             return Ok(self.replicas);
         }
@@ -104,10 +104,10 @@ fn counted<'a>(samples: &'a Samples, groups: &Groups<'a>) -> Values<'a> {
 }
 
 /// Returns assumed values for the pods without a usable sample. The values dampen the change.
-fn assumed<'a>(gauge: &UsageTarget<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
+fn assumed<'a>(usage_target: &UsageTarget<'_>, ratio: f64, groups: &Groups<'a>) -> Values<'a> {
     let mut values = Values::new();
     if ratio < 1.0 {
-        values.extend(groups.missing.iter().map(|pod| (*pod, gauge.full(pod))));
+        values.extend(groups.missing.iter().map(|pod| (*pod, usage_target.full(pod))));
     } else if ratio > 1.0 {
         values.extend(groups.missing.iter().chain(&groups.unready).map(|pod| (*pod, 0)));
     }
@@ -127,7 +127,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::observation::{Phase, Ready, Sample};
-    use super::super::options::Options;
+    use super::super::options::ControllerOptions;
     use super::super::requests::Requests;
     use super::super::time::Time;
     use super::*;
@@ -169,18 +169,18 @@ mod tests {
             .zip(usage)
             .filter_map(|(name, value)| Some((name.clone(), sample((*value)?))));
         let samples: Samples = sampled.collect();
-        let groups = group(&pods, &samples, true, &Options::default(), NOW);
+        let groups = group(&pods, &samples, true, &ControllerOptions::default(), NOW);
         let requests = pods.iter().map(|pod| (pod.name.as_str(), 100)).collect();
-        let gauge = UsageTarget::new(ResourceTarget::Utilization(50), requests);
+        let usage_target = UsageTarget::new(ResourceTargetValue::Utilization(50), requests);
         let values = counted(&samples, &groups);
-        let ratio = gauge.read(&values).unwrap().ratio;
+        let ratio = usage_target.read(&values).unwrap().ratio;
         let replicas = i32::try_from(pods.len()).unwrap();
         let current = Current {
             replicas,
             ratio,
             tolerance: Tolerance { down: 0.1, up: 0.1 },
         };
-        current.scaled(&gauge, values, &groups).unwrap()
+        current.scaled(&usage_target, values, &groups).unwrap()
     }
 
     #[test]

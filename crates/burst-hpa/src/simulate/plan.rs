@@ -11,7 +11,7 @@ pub struct Plan {
     pub(super) namespace: String,
     pub(super) min_replicas: i32,
     pub(super) max_replicas: i32,
-    pub(super) metrics: Vec<Metric>,
+    pub(super) metrics: Vec<MetricSource>,
     /// None differs from all defaults: without `behavior`, the controller uses other limits.
     pub(super) behavior: Option<Behavior>,
 }
@@ -33,26 +33,26 @@ pub(super) struct Rules {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Policy {
-    pub(super) step: Step,
+    pub(super) allowed_change: AllowedChange,
     pub(super) period: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum AllowedChange {
     Pods(i32),
     Percent(i32),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Metric {
+pub(super) enum MetricSource {
     Resource {
         resource: String,
-        target: ResourceTarget,
+        target: ResourceTargetValue,
     },
     ContainerResource {
         resource: String,
         container: String,
-        target: ResourceTarget,
+        target: ResourceTargetValue,
     },
     Pods {
         metric: Series,
@@ -70,7 +70,7 @@ pub(super) enum Metric {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResourceTarget {
+pub(super) enum ResourceTargetValue {
     Utilization(i32),
     AverageValue(i64),
 }
@@ -111,6 +111,6 @@ impl Plan {
     pub(super) fn measures_without_pods(&self) -> bool {
         self.metrics
             .iter()
-            .any(|metric| matches!(metric, Metric::Object { .. } | Metric::External { .. }))
+            .any(|metric| matches!(metric, MetricSource::Object { .. } | MetricSource::External { .. }))
     }
 }

@@ -1,7 +1,7 @@
 //! Groups pods by whether the controller uses their samples.
 
 use super::observation::{Phase, Pod, Sample, Samples};
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::time::Time;
 
 /// The pods of a selector, grouped by how the controller uses their samples.
@@ -18,7 +18,13 @@ pub(super) struct Groups<'a> {
 }
 
 /// Groups `pods` by their state and `samples`; `cpu` is true if these are samples of cpu usage.
-pub(super) fn group<'a>(pods: &'a [Pod], samples: &Samples, cpu: bool, options: &Options, now: Time) -> Groups<'a> {
+pub(super) fn group<'a>(
+    pods: &'a [Pod],
+    samples: &Samples,
+    cpu: bool,
+    options: &ControllerOptions,
+    now: Time,
+) -> Groups<'a> {
     let mut groups = Groups::default();
     for pod in pods {
         let name = pod.name.as_str();
@@ -40,7 +46,7 @@ pub(super) fn group<'a>(pods: &'a [Pod], samples: &Samples, cpu: bool, options: 
 }
 
 /// Returns whether a pod's cpu sample may show its start-up rather than its load.
-fn starting(pod: &Pod, sample: &Sample, options: &Options, now: Time) -> bool {
+fn starting(pod: &Pod, sample: &Sample, options: &ControllerOptions, now: Time) -> bool {
     let (Some(ready), Some(started)) = (pod.ready, pod.started) else {
         return true;
     };
@@ -88,7 +94,7 @@ mod tests {
         });
         let samples = sample.map(|sample| (pod.name.clone(), sample)).into_iter().collect();
         let pods = [pod];
-        match group(&pods, &samples, cpu, &Options::default(), NOW) {
+        match group(&pods, &samples, cpu, &ControllerOptions::default(), NOW) {
             Groups { ready: 1, .. } => "ready",
             groups if !groups.unready.is_empty() => "unready",
             groups if !groups.missing.is_empty() => "missing",
@@ -97,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_on_its_way_out_is_ignored() {
+    fn a_terminating_or_failed_pod_is_ignored() {
         let leaving = Pod {
             deleted: true,
             ..pod(Phase::Running, 900, true, 890)
@@ -113,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn young_pods_need_a_whole_window_of_readiness() {
+    fn new_pods_need_a_full_window_of_readiness() {
         assert_eq!(grouped(pod(Phase::Running, 100, true, 30), Some(0), true), "ready");
         assert_eq!(grouped(pod(Phase::Running, 100, true, 29), Some(0), true), "unready");
         assert_eq!(grouped(pod(Phase::Running, 100, true, 29), Some(0), false), "ready");

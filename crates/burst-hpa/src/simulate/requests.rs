@@ -112,9 +112,9 @@ impl Requests {
     /// Returns the pod-level request if there is one, otherwise the request that the scheduler uses. Adds the overhead to
     /// either.
     fn at_pod_level(&self, resource: &str) -> Option<i64> {
-        let own = self.pod.get(resource).copied().filter(|_| pod_level(resource));
+        let pod_request = self.pod.get(resource).copied().filter(|_| pod_level(resource));
         add(
-            own.or_else(|| self.scheduled(resource)),
+            pod_request.or_else(|| self.scheduled(resource)),
             self.overhead.get(resource).copied(),
         )
     }
@@ -124,8 +124,8 @@ impl Requests {
         let mut sidecars = None;
         let mut starting = None;
         for init in &self.init_containers {
-            let own = init.container.requests.get(resource).copied();
-            let needed = add(own, sidecars);
+            let request = init.container.requests.get(resource).copied();
+            let needed = add(request, sidecars);
             if init.restartable {
                 sidecars = needed;
             }

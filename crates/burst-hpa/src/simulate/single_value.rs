@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_of_the_pods_there_are() {
+    fn an_average_divides_by_the_current_pods() {
         assert_eq!(by_share(330, 100, 3, TENTH), 3.0);
         assert_eq!(by_share(331, 100, 3, TENTH), 4.0);
         assert_eq!(by_share(0, 100, 0, TENTH), 0.0);

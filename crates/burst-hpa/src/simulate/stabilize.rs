@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::memory::{Recommendation, Recommendations};
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Behavior;
 use super::time::Time;
 use crate::status::Reason;
@@ -57,7 +57,7 @@ pub(super) fn with_behavior(
     proposed: i32,
     current: i32,
     behavior: &Behavior,
-    options: &Options,
+    options: &ControllerOptions,
     now: Time,
 ) -> i32 {
     let up_start = now - behavior.scale_up.window.unwrap_or_default();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn without_behavior_a_recommendation_at_the_edge_still_holds() {
+    fn without_behavior_a_recommendation_at_the_edge_still_counts() {
         let window = Duration::from_secs(300);
         assert_eq!(
             without_behavior(&mut past(&[(9, 700)]), 3, window, Time::from_secs(1000)),
@@ -132,15 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn with_behavior_a_recommendation_at_the_edge_is_gone() {
+    fn with_behavior_a_recommendation_at_the_edge_no_longer_counts() {
         let behavior = Behavior {
             scale_up: rules(Some(60)),
             scale_down: rules(None),
         };
         // The entry at the edge stays outside the window, because the controller drops the half second.
-        let options = Options {
+        let options = ControllerOptions {
             downscale_stabilization: Duration::from_millis(300_500),
-            ..Options::default()
+            ..ControllerOptions::default()
         };
         let stabilized = |entries: &[(i32, i64)], proposed| {
             let now = Time::from_secs(1000);
@@ -162,7 +162,7 @@ mod tests {
         let (mut plain, mut behaved) = (Recommendations::default(), Recommendations::default());
         for now in (0..1000).map(Time::from_secs) {
             without_behavior(&mut plain, 1, Duration::from_secs(20), now);
-            with_behavior(&mut behaved, 1, 1, &behavior, &Options::default(), now);
+            with_behavior(&mut behaved, 1, 1, &behavior, &ControllerOptions::default(), now);
         }
         assert_eq!((plain.iter().count(), behaved.iter().count()), (21, 21));
     }

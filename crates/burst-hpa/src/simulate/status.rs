@@ -1,9 +1,9 @@
 //! The status that the controller writes, with the messages of its conditions.
 
-use super::conditions::{Condition, Conditions};
+use super::conditions::{Conditions, SimulatedCondition};
 use super::failure::MetricFailure;
 use super::metric::{MetricValue, Proposal};
-use super::observation::Selector;
+use super::observation::ScaleSelector;
 use super::report::Decision;
 use super::time::Time;
 use crate::status::ConditionType::{AbleToScale, ScaledToZero, ScalingActive, ScalingLimited};
@@ -11,7 +11,7 @@ use crate::status::{ConditionType, Reason};
 
 /// A `HorizontalPodAutoscalerStatus`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct SimulatedStatus {
     /// `currentReplicas`: the target's `spec.replicas` as the sync found it.
     pub current_replicas: i32,
     /// `desiredReplicas`.
@@ -24,7 +24,7 @@ pub struct Status {
     pub conditions: Conditions,
 }
 
-impl Status {
+impl SimulatedStatus {
     pub(super) fn scale_read(&mut self, error: Option<&str>, now: Time) {
         match error {
             None => self.able(
@@ -62,18 +62,18 @@ impl Status {
     }
 
     /// Sets the condition if the controller cannot use the selector. Returns whether it set the condition.
-    pub(super) fn unselected(&mut self, selector: &Selector, now: Time) -> bool {
+    pub(super) fn unselected(&mut self, selector: &ScaleSelector, now: Time) -> bool {
         let (reason, message) = match selector {
-            Selector::Valid => return false,
-            Selector::Missing => (
+            ScaleSelector::Valid => return false,
+            ScaleSelector::Missing => (
                 Reason::InvalidSelector,
                 "the HPA target's scale is missing a selector".to_owned(),
             ),
-            Selector::Malformed { error } => (
+            ScaleSelector::Malformed { error } => (
                 Reason::InvalidSelector,
                 format!("couldn't convert selector into a corresponding internal selector object: {error}"),
             ),
-            Selector::Ambiguous { selector, autoscalers } => (
+            ScaleSelector::Ambiguous { selector, autoscalers } => (
                 Reason::AmbiguousSelector,
                 format!(
                     "pods by selector {selector} are controlled by multiple HPAs: [{}]",
@@ -115,15 +115,15 @@ impl Status {
     }
 
     /// Records whether the controller itself scaled the target to zero.
-    pub(super) fn zeroed(&mut self, ours: bool, now: Time) {
-        let (reason, message) = match ours {
+    pub(super) fn zeroed(&mut self, by_controller: bool, now: Time) {
+        let (reason, message) = match by_controller {
             true => (Reason::ScaledToZero, "the HPA controller scaled the workload to zero"),
             false => (
                 Reason::NotScaledToZero,
                 "the HPA controller did not scale the workload to zero",
             ),
         };
-        self.set(ScaledToZero, ours, reason, message.to_owned(), now);
+        self.set(ScaledToZero, by_controller, reason, message.to_owned(), now);
     }
 
     /// Returns whether the controller itself scaled the target to zero.
@@ -145,7 +145,7 @@ impl Status {
     }
 
     fn set(&mut self, kind: ConditionType, status: bool, reason: Reason, message: String, now: Time) {
-        self.conditions.set(Condition {
+        self.conditions.set(SimulatedCondition {
             kind,
             status,
             reason,

@@ -7,21 +7,21 @@ use super::failure::MetricFailure;
 use super::limits::longest_period;
 use super::metric::Proposal;
 use super::observation::{Observation, Scale};
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Plan;
 use super::report::{Decision, Outcome, Report};
 use super::state::State;
-use super::status::Status;
+use super::status::SimulatedStatus;
 use super::sync_input::SyncInput;
 use super::time::Time;
 use crate::status::ConditionType;
 
-/// Runs one sync, as the controller does every [`Options::sync_period`].
+/// Runs one sync, as the controller does every [`ControllerOptions::sync_period`].
 ///
 /// `state` comes from the last sync, or is [`State::default`]. The caller sets the target to [`Report::replicas`] and passes
 /// the returned state to the next sync.
 #[must_use]
-pub fn sync(plan: &Plan, seen: &Observation, options: &Options, state: State, now: Time) -> (State, Report) {
+pub fn sync(plan: &Plan, seen: &Observation, options: &ControllerOptions, state: State, now: Time) -> (State, Report) {
     let mut sync = Sync {
         plan,
         seen,
@@ -36,7 +36,7 @@ pub fn sync(plan: &Plan, seen: &Observation, options: &Options, state: State, no
 struct Sync<'a> {
     plan: &'a Plan,
     seen: &'a Observation,
-    options: &'a Options,
+    options: &'a ControllerOptions,
     state: State,
     now: Time,
 }
@@ -86,8 +86,8 @@ impl Sync<'_> {
             ..
         } = *self.plan;
         if current == 0 {
-            let ours = self.options.scale_to_zero && self.state.status.is_zeroed();
-            let may_scale_up = ours && (min != 0 || self.plan.measures_without_pods());
+            let controller_scaled_to_zero = self.options.scale_to_zero && self.state.status.is_zeroed();
+            let may_scale_up = controller_scaled_to_zero && (min != 0 || self.plan.measures_without_pods());
             if may_scale_up { Basis::Metrics } else { Basis::Unchanged }
         } else if current > max {
             Basis::Bounds {
@@ -220,7 +220,7 @@ impl Sync<'_> {
         }
     }
 
-    fn status(&mut self) -> &mut Status {
+    fn status(&mut self) -> &mut SimulatedStatus {
         &mut self.state.status
     }
 }

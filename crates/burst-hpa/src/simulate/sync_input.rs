@@ -1,7 +1,7 @@
 //! The input of one sync for the proposals of its metrics.
 
 use super::observation::{Observation, Scale};
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Plan;
 use super::time::Time;
 
@@ -11,6 +11,6 @@ pub(super) struct SyncInput<'a> {
     pub(super) plan: &'a Plan,
     pub(super) seen: &'a Observation,
     pub(super) scale: &'a Scale,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ControllerOptions,
     pub(super) now: Time,
 }

@@ -1,6 +1,6 @@
 //! How far a metric may differ from its target before the controller acts.
 
-use super::options::Options;
+use super::options::ControllerOptions;
 use super::plan::Plan;
 
 /// The range around a metric's target in which the replicas do not change, as fractions of the target.
@@ -15,7 +15,7 @@ pub struct Tolerance {
 impl Tolerance {
     /// Returns `behavior.scale{Up,Down}.tolerance` where it is set and enabled, otherwise the tolerance of the cluster.
     #[must_use]
-    pub fn of(plan: &Plan, options: &Options) -> Self {
+    pub fn of(plan: &Plan, options: &ControllerOptions) -> Self {
         let behavior = plan.behavior.as_ref().filter(|_| options.configurable_tolerance);
         let cluster = options.tolerance;
         Self {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_edges_belong_to_the_band() {
+    fn both_edges_belong_to_the_tolerance() {
         let tolerance = Tolerance { down: 0.1, up: 0.25 };
         for (ratio, covered) in [
             (0.9, true),

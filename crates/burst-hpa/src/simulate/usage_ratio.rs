@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::ResourceTarget;
+use super::plan::ResourceTargetValue;
 
 /// The values of the pods that count, by pod name.
 pub(super) type Values<'a> = BTreeMap<&'a str, i64>;
@@ -28,10 +28,10 @@ pub(super) struct UsageRatio {
 }
 
 impl<'a> UsageTarget<'a> {
-    pub(super) fn new(target: ResourceTarget, requests: Values<'a>) -> Self {
+    pub(super) fn new(target: ResourceTargetValue, requests: Values<'a>) -> Self {
         match target {
-            ResourceTarget::Utilization(target) => Self::Utilization { target, requests },
-            ResourceTarget::AverageValue(target) => Self::Average { target },
+            ResourceTargetValue::Utilization(target) => Self::Utilization { target, requests },
+            ResourceTargetValue::AverageValue(target) => Self::Average { target },
         }
     }
 
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn utilization_is_a_whole_percentage_of_all_requests_together() {
         let requests = Values::from([("a", 300), ("b", 300), ("c", 1000)]);
-        let gauge = UsageTarget::new(ResourceTarget::Utilization(50), requests);
+        let gauge = UsageTarget::new(ResourceTargetValue::Utilization(50), requests);
         let measure = gauge.read(&Values::from([("a", 100), ("b", 101), ("stranger", 900)]));
         assert_eq!(
             measure,
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_average_counts_every_value_and_drops_the_rest() {
-        let gauge = UsageTarget::new(ResourceTarget::AverageValue(100), Values::new());
+        let gauge = UsageTarget::new(ResourceTargetValue::AverageValue(100), Values::new());
         let measure = gauge.read(&Values::from([("a", 100), ("stranger", 99)]));
         assert_eq!(
             measure,
@@ -130,15 +130,15 @@ mod tests {
     fn a_missing_pod_is_full_at_its_request_or_at_a_higher_target() {
         let requests = Values::from([("a", 300)]);
         assert_eq!(
-            UsageTarget::new(ResourceTarget::Utilization(50), requests.clone()).full("a"),
+            UsageTarget::new(ResourceTargetValue::Utilization(50), requests.clone()).full("a"),
             300
         );
         assert_eq!(
-            UsageTarget::new(ResourceTarget::Utilization(150), requests).full("a"),
+            UsageTarget::new(ResourceTargetValue::Utilization(150), requests).full("a"),
             450
         );
         assert_eq!(
-            UsageTarget::new(ResourceTarget::AverageValue(70), Values::new()).full("a"),
+            UsageTarget::new(ResourceTargetValue::AverageValue(70), Values::new()).full("a"),
             70
         );
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::content;
 use crate::field_error::Errors;
-use crate::path::Path;
+use crate::field_path::FieldPath;
 
 /// Bytes, keys and values together.
 const TOTAL_SIZE: usize = 256 << 10;
 
-pub(super) fn validate(annotations: &BTreeMap<String, String>, path: Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(annotations: &BTreeMap<String, String>, path: FieldPath<'_>, errors: &mut Errors) {
     for key in annotations.keys() {
         for message in content::label_key(&key.to_lowercase()) {
             errors.invalid(path, key, message);

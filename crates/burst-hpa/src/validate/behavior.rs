@@ -5,7 +5,7 @@ use k8s_openapi::api::autoscaling::v2::{HPAScalingPolicy, HPAScalingRules, Horiz
 use super::target::check;
 use crate::behavior::{PolicyType, SelectPolicy};
 use crate::field_error::Errors;
-use crate::path::Path;
+use crate::field_path::FieldPath;
 
 /// Seconds.
 pub(crate) const LONGEST_WINDOW: i32 = 3600;
@@ -13,7 +13,7 @@ pub(crate) const LONGEST_WINDOW: i32 = 3600;
 /// Seconds.
 pub(crate) const LONGEST_PERIOD: i32 = 1800;
 
-pub(super) fn behavior(behavior: &HorizontalPodAutoscalerBehavior, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn behavior(behavior: &HorizontalPodAutoscalerBehavior, path: &FieldPath<'_>, errors: &mut Errors) {
     if let Some(up) = &behavior.scale_up {
         rules(up, &path.field("scaleUp"), errors);
     }
@@ -22,7 +22,7 @@ pub(super) fn behavior(behavior: &HorizontalPodAutoscalerBehavior, path: &Path<'
     }
 }
 
-fn rules(rules: &HPAScalingRules, path: &Path<'_>, errors: &mut Errors) {
+fn rules(rules: &HPAScalingRules, path: &FieldPath<'_>, errors: &mut Errors) {
     if let Some(window) = rules.stabilization_window_seconds {
         let path = path.field("stabilizationWindowSeconds");
         if window < 0 {
@@ -59,7 +59,7 @@ fn rules(rules: &HPAScalingRules, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn policy(policy: &HPAScalingPolicy, path: &Path<'_>, errors: &mut Errors) {
+fn policy(policy: &HPAScalingPolicy, path: &FieldPath<'_>, errors: &mut Errors) {
     if policy.type_.parse::<PolicyType>().is_err() {
         errors.not_supported(path.field("type"), &policy.type_, &["Percent", "Pods"]);
     }

@@ -9,9 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{annotations, content, owner};
 use crate::field_error::Errors;
-use crate::path::Path;
+use crate::field_path::FieldPath;
 
-pub(super) fn validate(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(metadata: &ObjectMeta, path: &FieldPath<'_>, errors: &mut Errors) {
     name(metadata, path, errors);
     namespace(metadata, path, errors);
     if let Some(generation) = metadata.generation.filter(|generation| *generation < 0) {
@@ -46,7 +46,7 @@ const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDelet
 const LONGEST_PREFIX: usize = 58;
 
 /// A name or a prefix for one. The API server reports a bad prefix twice, because the name made from it is bad, too.
-fn name(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors) {
+fn name(metadata: &ObjectMeta, path: &FieldPath<'_>, errors: &mut Errors) {
     let name = metadata.name.as_deref().unwrap_or_default();
     let prefix = metadata.generate_name.as_deref().unwrap_or_default();
     if !prefix.is_empty() {
@@ -93,7 +93,7 @@ fn without_trailing_dash(prefix: &str) -> String {
     }
 }
 
-fn namespace(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors) {
+fn namespace(metadata: &ObjectMeta, path: &FieldPath<'_>, errors: &mut Errors) {
     if let Some(namespace) = metadata.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
         for message in content::dns_label(namespace) {
             errors.invalid(path.field("namespace"), namespace, message);
@@ -101,7 +101,7 @@ fn namespace(metadata: &ObjectMeta, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn labels<'a>(labels: impl Iterator<Item = (&'a String, &'a String)>, path: Path<'_>, errors: &mut Errors) {
+fn labels<'a>(labels: impl Iterator<Item = (&'a String, &'a String)>, path: FieldPath<'_>, errors: &mut Errors) {
     for (key, value) in labels {
         for message in content::label_key(key) {
             errors.invalid(path, key, message);
@@ -112,7 +112,7 @@ fn labels<'a>(labels: impl Iterator<Item = (&'a String, &'a String)>, path: Path
     }
 }
 
-fn finalizers(finalizers: &[String], path: Path<'_>, errors: &mut Errors) {
+fn finalizers(finalizers: &[String], path: FieldPath<'_>, errors: &mut Errors) {
     for finalizer in finalizers {
         for message in content::label_key(finalizer) {
             errors.invalid(path, finalizer, message);

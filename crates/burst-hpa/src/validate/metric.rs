@@ -8,9 +8,9 @@ use k8s_openapi::api::autoscaling::v2::{
 use super::target::{Pair, target};
 use super::{content, reference, resource_name};
 use crate::field_error::Errors;
+use crate::field_path::FieldPath;
 use crate::metric::SourceType;
 use crate::options::Options;
-use crate::path::Path;
 
 const VALUE_OR_AVERAGE: Pair<'_> = Pair {
     neither: (
@@ -34,7 +34,7 @@ const UTILIZATION_OR_AVERAGE: Pair<'_> = Pair {
     ),
 };
 
-pub(super) fn metrics(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
+pub(super) fn metrics(spec: &HorizontalPodAutoscalerSpec, path: &FieldPath<'_>, options: Options, errors: &mut Errors) {
     let metrics = spec.metrics.as_deref().unwrap_or_default();
     for (index, spec) in metrics.iter().enumerate() {
         metric(spec, &path.item(index), options, errors);
@@ -50,7 +50,7 @@ pub(super) fn metrics(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, optio
     }
 }
 
-fn metric(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
+fn metric(spec: &MetricSpec, path: &FieldPath<'_>, options: Options, errors: &mut Errors) {
     source_type(spec, path, errors);
     first_source(spec, path, options, errors);
     let named = spec.type_.parse::<SourceType>().map(field_of).unwrap_or_default();
@@ -68,7 +68,7 @@ fn metric(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &mut Err
     }
 }
 
-fn source_type(spec: &MetricSpec, path: &Path<'_>, errors: &mut Errors) {
+fn source_type(spec: &MetricSpec, path: &FieldPath<'_>, errors: &mut Errors) {
     let path = path.field("type");
     if spec.type_.is_empty() {
         errors.required(path, "must specify a metric source type");
@@ -104,7 +104,7 @@ fn present(spec: &MetricSpec) -> Vec<&'static str> {
 }
 
 /// Of several sources the API server checks only the first, even if the type names another one.
-fn first_source(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
+fn first_source(spec: &MetricSpec, path: &FieldPath<'_>, options: Options, errors: &mut Errors) {
     if let Some(source) = &spec.object {
         object(source, &path.field("object"), options, errors);
     } else if let Some(source) = &spec.external {
@@ -118,7 +118,7 @@ fn first_source(spec: &MetricSpec, path: &Path<'_>, options: Options, errors: &m
     }
 }
 
-fn object(source: &ObjectMetricSource, path: &Path<'_>, options: Options, errors: &mut Errors) {
+fn object(source: &ObjectMetricSource, path: &FieldPath<'_>, options: Options, errors: &mut Errors) {
     reference::described_object(
         &source.described_object,
         &path.field("describedObject"),
@@ -136,7 +136,7 @@ fn object(source: &ObjectMetricSource, path: &Path<'_>, options: Options, errors
     }
 }
 
-fn external(source: &ExternalMetricSource, path: &Path<'_>, errors: &mut Errors) {
+fn external(source: &ExternalMetricSource, path: &FieldPath<'_>, errors: &mut Errors) {
     identifier(&source.metric, &path.field("metric"), errors);
     let path = path.field("target");
     target(&source.target, &path, errors);
@@ -148,7 +148,7 @@ fn external(source: &ExternalMetricSource, path: &Path<'_>, errors: &mut Errors)
     );
 }
 
-fn pods(source: &PodsMetricSource, path: &Path<'_>, errors: &mut Errors) {
+fn pods(source: &PodsMetricSource, path: &FieldPath<'_>, errors: &mut Errors) {
     identifier(&source.metric, &path.field("metric"), errors);
     let path = path.field("target");
     target(&source.target, &path, errors);
@@ -160,14 +160,14 @@ fn pods(source: &PodsMetricSource, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn resource(source: &ResourceMetricSource, path: &Path<'_>, errors: &mut Errors) {
+fn resource(source: &ResourceMetricSource, path: &FieldPath<'_>, errors: &mut Errors) {
     if source.name.is_empty() {
         errors.required(path.field("name"), "must specify a resource name");
     }
     resource_target(&source.target, &path.field("target"), errors);
 }
 
-fn container_resource(source: &ContainerResourceMetricSource, path: &Path<'_>, errors: &mut Errors) {
+fn container_resource(source: &ContainerResourceMetricSource, path: &FieldPath<'_>, errors: &mut Errors) {
     if source.name.is_empty() {
         errors.required(path.field("name"), "must specify a resource name");
     } else {
@@ -183,7 +183,7 @@ fn container_resource(source: &ContainerResourceMetricSource, path: &Path<'_>, e
     resource_target(&source.target, &path.field("target"), errors);
 }
 
-fn resource_target(own: &MetricTarget, path: &Path<'_>, errors: &mut Errors) {
+fn resource_target(own: &MetricTarget, path: &FieldPath<'_>, errors: &mut Errors) {
     target(own, path, errors);
     UTILIZATION_OR_AVERAGE.check(
         own.average_utilization.is_some(),
@@ -193,7 +193,7 @@ fn resource_target(own: &MetricTarget, path: &Path<'_>, errors: &mut Errors) {
     );
 }
 
-fn identifier(identifier: &MetricIdentifier, path: &Path<'_>, errors: &mut Errors) {
+fn identifier(identifier: &MetricIdentifier, path: &FieldPath<'_>, errors: &mut Errors) {
     let path = path.field("name");
     if identifier.name.is_empty() {
         errors.required(path, "must specify a metric name");

@@ -1,7 +1,7 @@
 //! The checks of kube-apiserver when an HPA is created, as in
 //! <https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/autoscaling/validation/validation.go>.
 //!
-//! The messages are those of Kubernetes, word for word, because people search for them.
+//! The messages are exactly those of Kubernetes, because people search for them.
 
 mod annotations;
 mod behavior;
@@ -17,8 +17,8 @@ pub(crate) use burst_labels::content;
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
 
 use crate::field_error::{Errors, FieldError};
+use crate::field_path::FieldPath;
 use crate::options::Options;
-use crate::path::Path;
 
 /// Returns why kube-apiserver would refuse to create this object; nothing if it would accept it.
 ///
@@ -27,14 +27,19 @@ use crate::path::Path;
 #[must_use]
 pub fn validate(hpa: &HorizontalPodAutoscaler, options: Options) -> Vec<FieldError> {
     let mut errors = Errors::default();
-    metadata::validate(&hpa.metadata, &Path::ROOT.field("metadata"), &mut errors);
-    spec(crate::spec::spec(hpa), &Path::ROOT.field("spec"), options, &mut errors);
-    let mut errors = errors.into_vec();
-    errors.iter_mut().for_each(|error| older::reword(error, options));
-    errors
+    metadata::validate(&hpa.metadata, &FieldPath::ROOT.field("metadata"), &mut errors);
+    spec(
+        crate::spec::spec(hpa),
+        &FieldPath::ROOT.field("spec"),
+        options,
+        &mut errors,
+    );
+    let mut field_errors = errors.into_vec();
+    field_errors.iter_mut().for_each(|error| older::reword(error, options));
+    field_errors
 }
 
-fn spec(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
+fn spec(spec: &HorizontalPodAutoscalerSpec, path: &FieldPath<'_>, options: Options, errors: &mut Errors) {
     replicas(spec, path, options, errors);
     reference::scale_target(&spec.scale_target_ref, &path.field("scaleTargetRef"), options, errors);
     metric::metrics(spec, &path.field("metrics"), options, errors);
@@ -43,7 +48,7 @@ fn spec(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, e
     }
 }
 
-fn replicas(spec: &HorizontalPodAutoscalerSpec, path: &Path<'_>, options: Options, errors: &mut Errors) {
+fn replicas(spec: &HorizontalPodAutoscalerSpec, path: &FieldPath<'_>, options: Options, errors: &mut Errors) {
     let min = spec.min_replicas;
     let max = spec.max_replicas;
     let least = i32::from(!options.scale_to_zero);

@@ -4,9 +4,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::reference::group_version;
 use crate::field_error::Errors;
-use crate::path::Path;
+use crate::field_path::FieldPath;
 
-pub(super) fn validate(owners: &[OwnerReference], path: Path<'_>, errors: &mut Errors) {
+pub(super) fn validate(owners: &[OwnerReference], path: FieldPath<'_>, errors: &mut Errors) {
     let mut controller: Option<String> = None;
     for owner in owners {
         one(owner, path, errors);
@@ -25,7 +25,7 @@ pub(super) fn validate(owners: &[OwnerReference], path: Path<'_>, errors: &mut E
     }
 }
 
-fn one(owner: &OwnerReference, path: Path<'_>, errors: &mut Errors) {
+fn one(owner: &OwnerReference, path: FieldPath<'_>, errors: &mut Errors) {
     let (group, version) = group_version(&owner.api_version).unwrap_or_default();
     if version.is_empty() {
         errors.invalid(

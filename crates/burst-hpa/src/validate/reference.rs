@@ -4,15 +4,15 @@ use k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference;
 
 use super::content;
 use crate::field_error::Errors;
+use crate::field_path::FieldPath;
 use crate::options::Options;
-use crate::path::Path;
 
 /// The core group has one scalable kind, so only it may go without a group.
 const SCALABLE_CORE_KIND: &str = "ReplicationController";
 
 pub(super) fn scale_target(
     reference: &CrossVersionObjectReference,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     options: Options,
     errors: &mut Errors,
 ) {
@@ -24,7 +24,7 @@ pub(super) fn scale_target(
 
 pub(super) fn described_object(
     reference: &CrossVersionObjectReference,
-    path: &Path<'_>,
+    path: &FieldPath<'_>,
     options: Options,
     errors: &mut Errors,
 ) {
@@ -34,12 +34,12 @@ pub(super) fn described_object(
     }
 }
 
-fn names(reference: &CrossVersionObjectReference, path: &Path<'_>, errors: &mut Errors) {
+fn names(reference: &CrossVersionObjectReference, path: &FieldPath<'_>, errors: &mut Errors) {
     segment(&reference.kind, path.field("kind"), errors);
     segment(&reference.name, path.field("name"), errors);
 }
 
-fn api_version(reference: &CrossVersionObjectReference, path: &Path<'_>, core_group: bool, errors: &mut Errors) {
+fn api_version(reference: &CrossVersionObjectReference, path: &FieldPath<'_>, core_group: bool, errors: &mut Errors) {
     let path = path.field("apiVersion");
     let api_version = reference.api_version.as_deref().unwrap_or_default();
     match group_version(api_version) {
@@ -53,7 +53,7 @@ fn api_version(reference: &CrossVersionObjectReference, path: &Path<'_>, core_gr
     }
 }
 
-fn segment(name: &str, path: Path<'_>, errors: &mut Errors) {
+fn segment(name: &str, path: FieldPath<'_>, errors: &mut Errors) {
     if name.is_empty() {
         errors.required(path, "");
     }

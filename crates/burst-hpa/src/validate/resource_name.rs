@@ -3,7 +3,7 @@
 
 use super::content;
 use crate::field_error::Errors;
-use crate::path::Path;
+use crate::field_path::FieldPath;
 
 const CONTAINER: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
@@ -28,7 +28,7 @@ const QUOTA: [&str; 17] = [
     "services.loadbalancers",
 ];
 
-pub(super) fn container_resource(name: &str, path: Path<'_>, errors: &mut Errors) {
+pub(super) fn container_resource(name: &str, path: FieldPath<'_>, errors: &mut Errors) {
     let malformed = content::label_key(name);
     let well_formed = malformed.is_empty();
     for message in malformed {

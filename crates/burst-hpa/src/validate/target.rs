@@ -4,11 +4,11 @@ use k8s_openapi::api::autoscaling::v2::MetricTarget;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 
 use crate::field_error::Errors;
+use crate::field_path::FieldPath;
 use crate::metric::TargetType;
-use crate::path::Path;
 use crate::quantity::Quantity;
 
-pub(super) fn target(target: &MetricTarget, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn target(target: &MetricTarget, path: &FieldPath<'_>, errors: &mut Errors) {
     let type_path = path.field("type");
     if target.type_.is_empty() {
         errors.required(type_path, "must specify a metric target type");
@@ -27,7 +27,7 @@ pub(super) fn target(target: &MetricTarget, path: &Path<'_>, errors: &mut Errors
     }
 }
 
-fn positive(value: Option<&Written>, path: Path<'_>, errors: &mut Errors) {
+fn positive(value: Option<&Written>, path: FieldPath<'_>, errors: &mut Errors) {
     if let Some(value) = value {
         check(
             value,
@@ -43,7 +43,7 @@ fn positive(value: Option<&Written>, path: Path<'_>, errors: &mut Errors) {
 /// an error of its own.
 pub(super) fn check(
     value: &Written,
-    path: Path<'_>,
+    path: FieldPath<'_>,
     errors: &mut Errors,
     rule: impl FnOnce(&Quantity) -> bool,
     detail: &str,
@@ -62,7 +62,7 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    pub(super) fn check(&self, first: bool, second: bool, path: &Path<'_>, errors: &mut Errors) {
+    pub(super) fn check(&self, first: bool, second: bool, path: &FieldPath<'_>, errors: &mut Errors) {
         match (first, second) {
             (false, false) => errors.required(path.field(self.neither.0), self.neither.1),
             (true, true) => errors.forbidden(path.field(self.both.0), self.both.1),

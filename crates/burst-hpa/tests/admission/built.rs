@@ -9,9 +9,9 @@ use fastrand::Rng;
 
 /// The examples of the design this builder follows, each in the form that Kubernetes accepts.
 pub(crate) fn seed_examples() -> Vec<Hpa> {
-    let hpa = || Hpa::new(Target::deployment("bookstore-api"), 10);
+    let hpa = || Hpa::new(ScaleTarget::deployment("bookstore-api"), 10);
     let ingress = || ObjectReference::new("networking.k8s.io/v1", "Ingress", "bookstore-ingress");
-    let policy = || Policy::pods(5, Duration::from_secs(30));
+    let policy = || ScalingPolicy::pods(5, Duration::from_secs(30));
     vec![
         hpa(),
         hpa().metric(ResourceMetric::new(Resource::Cpu, Utilization(50))),
@@ -36,10 +36,10 @@ pub(crate) fn seed_examples() -> Vec<Hpa> {
 /// Anything, bad numbers and names among it.
 pub(crate) fn any(rng: &mut Rng) -> Hpa {
     let targets = [
-        Target::deployment("web"),
-        Target::stateful_set("db"),
-        Target::reference_to("apps/v1", "Deployment", text(rng)),
-        Target::reference_to("v1", "ReplicationController", "old"),
+        ScaleTarget::deployment("web"),
+        ScaleTarget::stateful_set("db"),
+        ScaleTarget::reference_to("apps/v1", "Deployment", text(rng)),
+        ScaleTarget::reference_to("v1", "ReplicationController", "old"),
     ];
     let mut hpa = Hpa::new(
         targets[rng.usize(0..targets.len())].clone(),
@@ -104,7 +104,7 @@ fn rules(rng: &mut Rng) -> ScalingRules {
         rules = rules.select(pick(rng, SelectPolicy::ALL));
     }
     for _ in 0..rng.u8(0..3) {
-        rules = rules.policy(Policy::percent(
+        rules = rules.policy(ScalingPolicy::percent(
             pick(rng, &[1, 100, 0]),
             seconds(rng, &[1, 15, 1800, 0, 1801]),
         ));

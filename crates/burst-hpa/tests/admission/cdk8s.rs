@@ -50,15 +50,15 @@ fn up() -> ScalingRules {
     ScalingRules::new()
         .window(Duration::ZERO)
         .select(SelectPolicy::Max)
-        .policy(Policy::pods(4, MINUTE))
-        .policy(Policy::percent(200, MINUTE))
+        .policy(ScalingPolicy::pods(4, MINUTE))
+        .policy(ScalingPolicy::percent(200, MINUTE))
 }
 
 fn down(min: i32) -> ScalingRules {
     ScalingRules::new()
         .window(5 * MINUTE)
         .select(SelectPolicy::Max)
-        .policy(Policy::pods(min, 5 * MINUTE))
+        .policy(ScalingPolicy::pods(min, 5 * MINUTE))
 }
 
 fn policies(policies: &[(&str, i32, i32)]) -> Json {
@@ -264,14 +264,14 @@ fn behaviors() -> Vec<Case> {
     let cpu = || ResourceMetric::new(Resource::Cpu, Utilization(50));
     let rules = |window, select| ScalingRules::new().window(seconds(window)).select(select);
     let (max, min) = (SelectPolicy::Max, SelectPolicy::Min);
-    let three = || Policy::pods(3, 3 * MINUTE);
+    let three = || ScalingPolicy::pods(3, 3 * MINUTE);
     let both = |rules: ScalingRules, period| {
         let pods = if period == 15 {
-            Policy::pods(3, seconds(15))
+            ScalingPolicy::pods(3, seconds(15))
         } else {
             three()
         };
-        rules.policy(pods).policy(Policy::percent(30, seconds(15)))
+        rules.policy(pods).policy(ScalingPolicy::percent(30, seconds(15)))
     };
     let steps: &[_] = &[("Pods", 3, 180), ("Percent", 30, 15)];
     let short: &[_] = &[("Pods", 3, 15), ("Percent", 30, 15)];

@@ -47,7 +47,7 @@ struct Reply {
     object: Value,
 }
 
-/// Asks the real code about each JSON document.
+/// Returns the answer of the real code to each JSON document.
 pub(crate) fn kubernetes(documents: &[String], options: Options) -> Vec<Answer> {
     let gates = [
         format!("HPAScaleToZero={}", options.scale_to_zero),
@@ -73,7 +73,7 @@ pub(crate) fn kubernetes(documents: &[String], options: Options) -> Vec<Answer> 
         .collect()
 }
 
-/// Asks this crate.
+/// Returns the answer of this crate.
 pub(crate) fn ours(document: &str, options: Options) -> Answer {
     let node = burst_hpa::Node::from_json(document).unwrap_or_else(|e| panic!("{e}: {document}"));
     match burst_hpa::admit(&node, options) {
@@ -136,7 +136,8 @@ pub(crate) fn difference(document: &str, ours: &Answer, theirs: &Answer) -> Opti
     Some(difference)
 }
 
-/// Without what the apiserver's later steps fill in: status, the generated name, the request's namespace, times.
+/// Removes the fields that later steps of the apiserver fill in: status, the generated name, the request's namespace,
+/// times.
 pub(crate) fn comparable(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use burst_hpa::simulate::{
-    Container, Observation, Options, Phase, Plan, Pod, Reading, Ready, Requests, Sample, Scale, Selector, State, Time,
-    sync,
+    Container, ControllerOptions, Observation, Phase, Plan, Pod, Reading, Ready, Requests, Sample, Scale,
+    ScaleSelector, State, Time, sync,
 };
 use burst_hpa::status::ConditionType;
 use serde_json::Value;
@@ -55,15 +55,15 @@ impl SimulatedCluster {
             scale: Ok(Scale {
                 spec_replicas: self.replicas,
                 status_replicas: self.replicas,
-                selector: Selector::Valid,
+                selector: ScaleSelector::Valid,
             }),
             pods: self.pods(),
             readings: each.cloned().map(Ok).collect(),
             write: Ok(()),
         };
-        let options = Options {
+        let options = ControllerOptions {
             scale_to_zero: true,
-            ..Options::default()
+            ..ControllerOptions::default()
         };
         let (state, report) = sync(&self.plan, &seen, &options, self.state.clone(), self.now);
         self.state = state;

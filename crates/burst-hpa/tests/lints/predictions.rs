@@ -143,7 +143,7 @@ fn within_the_dead_band_many_pods_may_be_missing() {
         effect(&large, "dead-band"),
         "The controller does nothing while a metric is 90 % to 110 % of its target. Of 200 pods, 20 can be missing before it scales up."
     );
-    // 88 % of what is requested is 110 % of the target: at 80 % the same load needs a tenth more.
+    // 88 % of the requests is 110 % of the target: at 80 % the same load needs a tenth more.
     assert_eq!(SimulatedCluster::new(&large, 180).cpu(88), 180);
     assert_eq!(SimulatedCluster::new(&large, 180).cpu(89), 200, "201 are proposed");
     let finer = with(large, "/spec/behavior", json!({"scaleUp": {"tolerance": "0.05"}}));
@@ -268,12 +268,12 @@ fn a_rollout_that_doubles_the_pods_doubles_the_desired_replicas() {
     let recreated = with(deployment("web"), "/spec/strategy", json!({"type": "Recreate"}));
     assert_eq!(ids(&among(&large, &[recreated])), [""; 0]);
 
-    let asked = |surge| {
+    let replicas_with_surge = |surge| {
         let mut cluster = SimulatedCluster::new(&large, 10);
         cluster.surge = surge;
         cluster.cpu(100)
     };
-    assert_eq!((asked(0), asked(5)), (13, 19));
+    assert_eq!((replicas_with_surge(0), replicas_with_surge(5)), (13, 19));
 }
 
 #[test]

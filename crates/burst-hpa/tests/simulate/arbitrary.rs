@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use burst_hpa::simulate::{
-    Container, Observation, Options, Phase, Plan, Pod, Reading, Ready, Requests, Sample, Scale, Selector, State, Time,
-    sync,
+    Container, ControllerOptions, Observation, Phase, Plan, Pod, Reading, Ready, Requests, Sample, Scale,
+    ScaleSelector, State, Time, sync,
 };
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 use proptest::prelude::*;
@@ -72,8 +72,8 @@ impl Numbers {
         .unwrap()
     }
 
-    fn options(&mut self) -> Options {
-        Options {
+    fn options(&mut self) -> ControllerOptions {
+        ControllerOptions {
             sync_period: self.duration(),
             downscale_stabilization: self.duration(),
             tolerance: f64::from_bits(self.long().cast_unsigned()),
@@ -94,7 +94,7 @@ impl Numbers {
         let scale = Scale {
             spec_replicas: self.int(),
             status_replicas: self.int(),
-            selector: Selector::Valid,
+            selector: ScaleSelector::Valid,
         };
         Observation {
             scale: Ok(scale),
@@ -167,7 +167,7 @@ proptest! {
     #[test]
     fn readings_of_another_source_are_failures(numbers in prop::collection::vec(number(), 40), shift in 1usize..6) {
         let mut numbers = Numbers(numbers.into_iter().cycle());
-        let (plan, options) = (numbers.plan(), Options::default());
+        let (plan, options) = (numbers.plan(), ControllerOptions::default());
         let mut seen = numbers.observation();
         seen.readings.rotate_left(shift);
         seen.readings.truncate(3);

@@ -27,8 +27,7 @@ struct FaultRates {
 /// The trace of a seed. The simulator determines the replicas of the workload, so a change of the simulator
 /// changes the trace; the controller's answer to it stays the reference.
 pub(crate) fn trace(seed: u64) -> Trace {
-    let mut rng = Rng::with_seed(seed);
-    let rng = &mut rng;
+    let rng = &mut Rng::with_seed(seed);
     let options = settings(rng);
     let huge = chance(rng, 0.06);
     let mut hpa = specs::hpa(rng, options.scale_to_zero, huge);

@@ -49,15 +49,15 @@ impl MetricsApi {
             return self.samples(rng, milli(source.target.average_value.as_ref()), workload);
         }
         if let Some(source) = &spec.object {
-            return Reading::Object(self.whole(rng, &source.target, workload));
+            return Reading::Object(self.single_value(rng, &source.target, workload));
         }
         let target = &spec.external.as_ref().unwrap().target;
-        let whole = self.whole(rng, target, workload);
+        let single_value = self.single_value(rng, target, workload);
         Reading::External(match rng.u8(..10) {
             0 => vec![],
-            1..4 => vec![whole / 3, whole - whole / 3],
-            4 if self.huge => vec![whole, i64::MAX, -7],
-            _ => vec![whole],
+            1..4 => vec![single_value / 3, single_value - single_value / 3],
+            4 if self.huge => vec![single_value, i64::MAX, -7],
+            _ => vec![single_value],
         })
     }
 
@@ -83,7 +83,7 @@ impl MetricsApi {
         Reading::Pods(samples)
     }
 
-    fn whole(&self, rng: &mut Rng, target: &MetricTarget, workload: &WorkloadState<'_>) -> i64 {
+    fn single_value(&self, rng: &mut Rng, target: &MetricTarget, workload: &WorkloadState<'_>) -> i64 {
         if target.average_value.is_some() {
             let replicas = f64::from(workload.status_replicas.max(1));
             let ratio = ratio(rng, workload.wanted / replicas);

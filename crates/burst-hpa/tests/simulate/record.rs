@@ -26,7 +26,7 @@ pub(crate) fn traces() -> Vec<Case> {
     static RECORDED: Once = Once::new();
     RECORDED.call_once(|| {
         if std::env::var_os("BURST_RECORD").is_some() {
-            write(&chosen(pool())).unwrap();
+            write(&selected(pool())).unwrap();
         }
     });
     golden::read()
@@ -40,10 +40,10 @@ fn pool() -> Vec<Case> {
 }
 
 /// Prefers traces with rare events, the short ones among them, and fills up with the first of the rest.
-fn chosen(mut pool: Vec<Case>) -> Vec<Case> {
+fn selected(mut pool: Vec<Case>) -> Vec<Case> {
     pool.sort_by_key(|case| case.trace.ticks.len());
     let mut occurrences: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut chosen, mut rest): (Vec<_>, Vec<_>) = pool.into_iter().partition(|case| {
+    let (mut selected, mut common): (Vec<_>, Vec<_>) = pool.into_iter().partition(|case| {
         let events = golden::events(case);
         let is_rare = |event: &&str| occurrences.get(event).is_none_or(|count| *count < WANTED_OCCURRENCES);
         let has_rare = events.iter().any(is_rare);
@@ -54,10 +54,10 @@ fn chosen(mut pool: Vec<Case>) -> Vec<Case> {
         }
         has_rare
     });
-    rest.sort_by_key(|case| case.trace.seed);
-    rest.truncate(CASES.saturating_sub(chosen.len()));
-    chosen.append(&mut rest);
-    chosen
+    common.sort_by_key(|case| case.trace.seed);
+    common.truncate(CASES.saturating_sub(selected.len()));
+    selected.append(&mut common);
+    selected
 }
 
 fn write(cases: &[Case]) -> io::Result<()> {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use burst_hpa::simulate::{
-    Condition, Observation, Options, Phase, Plan, Pod, Reading, Ready, Requests, Sample, Scale, Selector, State,
-    Status, Time, sync,
+    ControllerOptions, Observation, Phase, Plan, Pod, Reading, Ready, Requests, Sample, Scale, ScaleSelector,
+    SimulatedCondition, SimulatedStatus, State, Time, sync,
 };
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
@@ -14,7 +14,7 @@ use crate::trace::{self, Answer, PERIOD, Tick, Trace};
 pub(crate) struct Replay {
     namespace: String,
     plan: Plan,
-    options: Options,
+    options: ControllerOptions,
     state: State,
     templates: Vec<Requests>,
     pods: Vec<Pod>,
@@ -87,18 +87,18 @@ impl Replay {
         }
     }
 
-    fn selector(&self, tick: &Tick) -> Selector {
+    fn selector(&self, tick: &Tick) -> ScaleSelector {
         match tick.selector.as_deref() {
-            Some("") => Selector::Missing,
-            Some(text) => Selector::Malformed { error: text.to_owned() },
+            Some("") => ScaleSelector::Missing,
+            Some(text) => ScaleSelector::Malformed { error: text.to_owned() },
             None if tick.rival && !self.pods.is_empty() => {
                 let autoscalers = vec!["shop/web".to_owned(), "shop/rival".to_owned()];
-                Selector::Ambiguous {
+                ScaleSelector::Ambiguous {
                     selector: "app=web".to_owned(),
                     autoscalers,
                 }
             }
-            None => Selector::Valid,
+            None => ScaleSelector::Valid,
         }
     }
 
@@ -153,23 +153,23 @@ pub(crate) fn replay(trace: &Trace) -> Vec<Answer> {
 }
 
 /// The state at the start of a trace. Only its times are calendar times.
-fn status(hpa: &HorizontalPodAutoscaler) -> Status {
-    let Some(read) = burst_hpa::status::Status::of(hpa) else {
-        return Status::default();
+fn status(hpa: &HorizontalPodAutoscaler) -> SimulatedStatus {
+    let Some(read) = burst_hpa::status::HpaStatus::of(hpa) else {
+        return SimulatedStatus::default();
     };
-    let status = Status::from(&read);
-    let moved = |condition: &Condition| Condition {
+    let status = SimulatedStatus::from(&read);
+    let moved = |condition: &SimulatedCondition| SimulatedCondition {
         since: Time::from_millis(condition.since.as_millis() - trace::EPOCH),
         ..condition.clone()
     };
-    Status {
+    SimulatedStatus {
         conditions: status.conditions.iter().map(moved).collect(),
         ..status
     }
 }
 
-fn options(settings: &trace::Settings) -> Options {
-    Options {
+fn options(settings: &trace::Settings) -> ControllerOptions {
+    ControllerOptions {
         sync_period: Duration::from_millis(PERIOD.unsigned_abs()),
         downscale_stabilization: Duration::from_millis(settings.downscale_stabilization),
         tolerance: settings.tolerance,
@@ -209,7 +209,7 @@ fn metric_value(value: burst_hpa::simulate::MetricValue) -> trace::MetricValue {
     }
 }
 
-fn condition(condition: &Condition) -> trace::Condition {
+fn condition(condition: &SimulatedCondition) -> trace::Condition {
     trace::Condition {
         r#type: condition.kind.to_string(),
         status: if condition.status { "True" } else { "False" }.to_owned(),

@@ -11,11 +11,11 @@ use crate::random::{chance, pick};
 /// An autoscaler of the Deployment `shop/web`; `zero` allows no replicas, `huge` numbers near the ends of their range.
 pub(crate) fn hpa(rng: &mut Rng, zero: bool, huge: bool) -> HorizontalPodAutoscaler {
     let mut metrics = metrics(rng, huge);
-    let whole = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
+    let is_single_value = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
     let mut min = rng.i32(1..=4);
     if zero && chance(rng, 0.7) {
         min = 0;
-        if !metrics.iter().any(whole) {
+        if !metrics.iter().any(is_single_value) {
             metrics.push(external(rng, "queue", false));
         }
     }

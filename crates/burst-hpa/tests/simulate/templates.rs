@@ -36,11 +36,14 @@ fn sound(rng: &mut Rng) -> Value {
         spec["containers"] = json!([spec["containers"][0], proxy]);
     }
     if chance(rng, 0.4) {
-        let mut own = requests(rng);
+        let mut pod_requests = requests(rng);
         if chance(rng, 0.5) {
-            own.as_object_mut().unwrap().remove(pick(rng, &["cpu", "memory"]));
+            pod_requests
+                .as_object_mut()
+                .unwrap()
+                .remove(pick(rng, &["cpu", "memory"]));
         }
-        spec["resources"] = json!({"requests": own});
+        spec["resources"] = json!({"requests": pod_requests});
         if chance(rng, 0.5) {
             spec["overhead"] = json!({"cpu": "5m", "memory": "1Mi"});
         }

@@ -1,4 +1,4 @@
-//! The resources that other adapters behind this one serve. Discovery lists their metrics beside ours.
+//! The resources of other adapters behind this one. Discovery lists their metrics beside ours.
 //!
 //! [`AdapterDiscovery`] decides when to request [`resource_list_path`] from each adapter of [`adapters`], and keeps the answers
 //! in [`AdapterResources`]. The shell sends the requests and publishes the record.
@@ -41,7 +41,7 @@ pub struct AdapterResources {
 impl Record for AdapterResources {}
 
 impl AdapterResources {
-    /// Stores what an adapter answered. Returns whether that differs from what was stored.
+    /// Stores the answer of an adapter. Returns whether it differs from the stored one.
     pub fn update(&mut self, api: ApiVersion, listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>) -> bool {
         let is_unchanged = match &listed {
             Ok(resources) => self.error(api).is_none() && self.resources(api) == resources,
@@ -75,7 +75,7 @@ impl AdapterResources {
         versions.find(|(other, _)| *other == path).map(|(_, listed)| listed)
     }
 
-    /// The resources to list beside ours, each of which is a name and whether it is namespaced.
+    /// The resources to list beside ours. Each of ours is a name and whether it is namespaced.
     ///
     /// A resource that we list is left out. So is one whose scope differs from that of an earlier subresource of the same
     /// resource: mixed scopes would stop the API server's garbage collection for the whole cluster.
@@ -90,16 +90,16 @@ impl AdapterResources {
             is_namespaced_by_parent.insert(parent(name), is_namespaced);
             listed.insert(name);
         }
-        let mut beside = Vec::new();
+        let mut additional = Vec::new();
         for resource in self.resources(api).iter().filter(|resource| resource.is_well_named()) {
             let is_namespaced = *is_namespaced_by_parent
                 .entry(parent(&resource.name))
                 .or_insert(resource.namespaced);
             if is_namespaced == resource.namespaced && listed.insert(&resource.name) {
-                beside.push(resource);
+                additional.push(resource);
             }
         }
-        beside
+        additional
     }
 }
 

@@ -26,8 +26,8 @@ pub struct AdapterResource {
 impl AdapterResource {
     /// The kind to list in discovery.
     ///
-    /// Adapters give all of their external metrics the same kind, and kubectl requests the last resource of a kind
-    /// whichever one it is asked for. So an external metric is listed with its name as its kind. kubectl does not look up
+    /// Adapters give all of their external metrics the same kind, and kubectl requests the last resource of a kind,
+    /// whichever one the user names. So an external metric is listed with its name as its kind. kubectl does not look up
     /// custom metrics by kind, because they are subresources.
     pub(crate) fn discovery_kind(&self, api: ApiVersion) -> &str {
         match api {

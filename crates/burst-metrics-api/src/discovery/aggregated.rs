@@ -23,25 +23,25 @@ pub(super) fn groups(sources: &MetricSources<'_>, version: &str) -> LocalReply {
 }
 
 fn group_item(sources: &MetricSources<'_>, group: &str) -> String {
-    let versions = ApiVersion::ALL
+    let items = ApiVersion::ALL
         .into_iter()
         .filter(|api| api.group() == group)
         .map(|api| version_item(sources, api));
-    let versions = comma_separated(versions);
+    let versions = comma_separated(items);
     format!(r#"{{"metadata":{{"name":"{group}","creationTimestamp":null}},"versions":[{versions}]}}"#)
 }
 
 fn version_item(sources: &MetricSources<'_>, api: ApiVersion) -> String {
-    let ours = served_resources(sources, api);
-    let mut theirs = RemainingResources(adapter_resources(sources, api, &ours));
+    let served = served_resources(sources, api);
+    let mut remaining = RemainingResources(adapter_resources(sources, api, &served));
     let mut resources: Vec<_> = match api {
-        ApiVersion::ExternalV1Beta1 => ours.iter().map(external_item).collect(),
+        ApiVersion::ExternalV1Beta1 => served.iter().map(external_item).collect(),
         ApiVersion::CustomV1Beta1 | ApiVersion::CustomV1Beta2 => DescribedKind::all(sources.config)
             .iter()
-            .map(|kind| described_item(sources, api, kind, &mut theirs))
+            .map(|kind| described_item(sources, api, kind, &mut remaining))
             .collect(),
     };
-    resources.extend(std::iter::from_fn(|| theirs.next_item(api)));
+    resources.extend(std::iter::from_fn(|| remaining.next_item(api)));
     format!(
         r#"{{"version":"{}","resources":[{}],"freshness":"Current"}}"#,
         api.version(),
@@ -64,13 +64,13 @@ fn described_item(
     sources: &MetricSources<'_>,
     api: ApiVersion,
     kind: &DescribedKind,
-    theirs: &mut RemainingResources<'_>,
+    remaining: &mut RemainingResources<'_>,
 ) -> String {
     let name = kind.name();
-    let ours = ServedMetric::all(sources.apis)
+    let served = ServedMetric::all(sources.apis)
         .filter(|metric| kind.has(*metric))
         .map(|metric| subresource_item(api, metric.name(), api.list_kind(), r#""get""#));
-    let subresources = comma_separated(ours.chain(theirs.take_subresources(api, &name)));
+    let subresources = comma_separated(served.chain(remaining.take_subresources(api, &name)));
     let scope = scope(kind.is_namespaced());
     format!(
         r#"{{"resource":"{name}","responseKind":{{"group":"","version":"","kind":""}},"scope":"{scope}","singularResource":"","verbs":[],"subresources":[{subresources}]}}"#

@@ -1,4 +1,4 @@
-//! Discovery: the documents in which a Kubernetes API server lists what it serves.
+//! Discovery: the documents in which a Kubernetes API server lists its resources.
 //! <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api>
 
 mod aggregated;
@@ -56,12 +56,12 @@ pub(crate) fn groups(sources: &MetricSources<'_>, format: ResponseFormat, if_non
         ResponseFormat::Json | ResponseFormat::Table(_) => group_list(),
     };
     let etag = format!("\"{:016X}\"", hash::of_bytes(&answer.body));
-    let answer = if has_tag(if_none_match, &etag) {
+    let reply = if has_tag(if_none_match, &etag) {
         LocalReply::empty(304)
     } else {
         answer
     };
-    answer.with("etag", etag).with("vary", "Accept")
+    reply.with("etag", etag).with("vary", "Accept")
 }
 
 fn group_list() -> LocalReply {
@@ -81,22 +81,23 @@ pub(crate) fn group(group: &str) -> LocalReply {
 }
 
 fn group_fields(group: &str) -> String {
-    let versions: Vec<_> = ApiVersion::ALL
+    let items: Vec<_> = ApiVersion::ALL
         .into_iter()
         .filter(|api| api.group() == group)
         .map(|api| format!(r#"{{"groupVersion":"{group}/{0}","version":"{0}"}}"#, api.version()))
         .collect();
-    let preferred = versions.first().cloned().unwrap_or_default();
-    let versions = comma_separated(versions);
+    let preferred = items.first().cloned().unwrap_or_default();
+    let versions = comma_separated(items);
     format!(r#""name":"{group}","versions":[{versions}],"preferredVersion":{preferred}"#)
 }
 
 /// The document of `/apis/GROUP/VERSION`: our resources and those of another adapter.
 pub(crate) fn resources(sources: &MetricSources<'_>, api: ApiVersion) -> LocalReply {
-    let ours = served_resources(sources, api);
-    let theirs = adapter_resources(sources, api, &ours);
-    let theirs = theirs.into_iter().map(|resource| adapter_entry(resource, api));
-    let resources = comma_separated(ours.iter().map(ApiResource::entry).chain(theirs));
+    let served = served_resources(sources, api);
+    let adapter_entries = adapter_resources(sources, api, &served)
+        .into_iter()
+        .map(|resource| adapter_entry(resource, api));
+    let resources = comma_separated(served.iter().map(ApiResource::entry).chain(adapter_entries));
     document(&format!(
         r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
         api.group(),

@@ -21,7 +21,7 @@ pub(crate) struct RequestValues<'a> {
 }
 
 impl<'a> RequestValues<'a> {
-    /// Also returns what was counted, which has the time and the window.
+    /// Also returns the counts, which have the time and the window.
     ///
     /// # Errors
     /// `503` if the counts are too old, or do not cover a whole window yet.

@@ -82,7 +82,7 @@ impl<'a> AuthorizationAttributes<'a> {
         matches!(self, Self::NonResource(NonResourceAttributes { path, .. }) if HEALTH_PATHS.contains(path))
     }
 
-    /// The message for a user who lacks permission, in the words of Kubernetes.
+    /// The message for a user without permission. It is that of Kubernetes.
     pub(super) fn forbidden_message(&self, user: &str) -> String {
         let (subject, reason) = match self {
             Self::NonResource(NonResourceAttributes { path, verb }) => {

@@ -70,7 +70,7 @@ impl<'a> AccessReview<'a> {
         serde_json::to_string(&review).unwrap_or_default()
     }
 
-    /// The answer to a user who lacks permission, in the words of Kubernetes.
+    /// The answer to a user without permission, with the message of Kubernetes.
     #[must_use]
     pub fn forbidden(&self, reason: &str) -> LocalReply {
         let mut message = self.attributes.forbidden_message(self.user.name());
@@ -85,8 +85,7 @@ impl<'a> AccessReview<'a> {
 /// The answer to a request if too many requests wait for reviews.
 #[must_use]
 pub fn too_many_pending() -> LocalReply {
-    StatusError::too_many_requests("too many requests wait for a SubjectAccessReview: ask again in a second")
-        .to_answer()
+    StatusError::too_many_requests("too many requests wait for a SubjectAccessReview: retry in a second").to_answer()
 }
 
 /// The answer to a request whose review failed.

@@ -16,7 +16,7 @@ pub enum ReviewVerdict {
     Denied(String),
 }
 
-/// Why a review has no verdict. The request is refused, and the next one asks again.
+/// Why a review has no verdict. The request is refused, and the next one sends a new review.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReviewError {
     /// The review could not be sent.

@@ -1,4 +1,4 @@
-//! Tests of the kinds in discovery, by which kubectl finds the resource that it is asked for.
+//! Tests of the kinds in discovery, by which kubectl finds the resource that the user names.
 
 use super::discovery::{AGGREGATED, adapter_resources};
 use super::*;
@@ -41,7 +41,7 @@ fn requested(resources: &[(String, String)], wanted: &str) -> String {
 }
 
 #[test]
-fn kubectl_requests_the_metric_that_it_is_asked_for() {
+fn kubectl_requests_the_metric_that_the_user_names() {
     let mut server = TestServer::unsynced();
     let theirs = [
         "s0-rabbitmq",

@@ -78,7 +78,7 @@ fn a_refusal_names_the_policy_and_the_rule() {
     assert_eq!((code, reason.as_str()), (403, "Forbidden"));
     assert_eq!(
         message,
-        "burst_headroom.external.metrics.k8s.io is forbidden: ExternalMetricPolicy \"shop/p\" rule 1 asks for a selector \
+        "burst_headroom.external.metrics.k8s.io is forbidden: ExternalMetricPolicy \"shop/p\" rule 1 requires a selector \
          that is at least as narrow as \"deployment=web\""
     );
 }

@@ -19,7 +19,7 @@ type Parsed<T> = Result<T, PatternError>;
 
 /// A parsed pattern.
 pub(super) struct Analysis {
-    /// A model of what the engine compiles.
+    /// A model of the automaton that the engine compiles.
     pub(super) automaton: Automaton,
     /// The prefix of each branch.
     pub(super) prefixes: Vec<Prefix>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Output;
+use super::OutputFormat;
 
 /// The arguments of `burstctl preview`.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub struct PreviewArgs {
     pub config: Option<PathBuf>,
     /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Output,
+    pub output: OutputFormat,
 }
 
 /// The arguments of `burstctl doctor`.
@@ -48,7 +48,7 @@ pub struct DoctorArgs {
     pub admin: Option<String>,
     /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Output,
+    pub output: OutputFormat,
 }
 
 /// The arguments of `burstctl policy check`.
@@ -67,5 +67,5 @@ pub struct PolicyCheckArgs {
     pub write_status: bool,
     /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Output,
+    pub output: OutputFormat,
 }

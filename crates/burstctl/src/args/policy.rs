@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use burst_labels::content;
 use clap::{Args, ValueEnum};
 
-use super::Output;
+use super::OutputFormat;
 use crate::user::{HPA_CONTROLLER, groups_of};
 
 /// The policies, and the user whose queries they decide.
@@ -74,7 +74,7 @@ pub struct PolicyTestArgs {
     pub hpas: Vec<PathBuf>,
     /// The output format.
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Output,
+    pub output: OutputFormat,
 }
 
 /// The arguments of `burstctl policy admission`.
@@ -93,12 +93,12 @@ mod tests {
     #[test]
     fn the_root_namespace_must_be_a_valid_name() {
         assert_eq!(namespace("istio-system"), Ok("istio-system".to_owned()));
-        for (word, reason) in [
+        for (name, reason) in [
             ("a.b", "must not contain dots"),
             ("", "RFC 1123 label"),
             ("Root", "RFC 1123 label"),
         ] {
-            assert!(namespace(word).unwrap_err().contains(reason), "{word}");
+            assert!(namespace(name).unwrap_err().contains(reason), "{name}");
         }
     }
 }

@@ -45,9 +45,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict as one word.
+    /// Returns the verdict as one word.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Problem => "trouble",

@@ -73,21 +73,21 @@ fn check_filter(of: &str, stats: &Stats) -> Check {
 
 fn check_filter_version(of: &str, stats: &Stats) -> Check {
     const ADVICE: &str = "use burstctl and the filter of the same release; otherwise preview may be wrong";
-    let own = Version::own().map(|version| version.to_string()).unwrap_or_default();
+    let burstctl_version = Version::own().map(|version| version.to_string()).unwrap_or_default();
     match stats.version() {
-        Some(version) if version.to_string() == own => {
+        Some(version) if version.to_string() == burstctl_version => {
             Check::ok("version", of, format!("filter {version}, the same as burstctl"))
         }
         Some(version) => Check::problem(
             "version",
             of,
-            format!("filter {version}, and burstctl is {own}"),
+            format!("filter {version}, and burstctl is {burstctl_version}"),
             ADVICE,
         ),
         None => Check::problem(
             "version",
             of,
-            format!("the filter reports no version, and burstctl is {own}"),
+            format!("the filter reports no version, and burstctl is {burstctl_version}"),
             ADVICE,
         ),
     }
@@ -98,11 +98,11 @@ fn check_poll(of: &str, stats: &Stats, expected: Expected) -> Check {
     let since = match &failed[..] {
         [] => String::new(),
         failed => {
-            let words: Vec<_> = failed
+            let counts: Vec<_> = failed
                 .iter()
                 .map(|(outcome, count)| format!("{count} {}", outcome.as_str()))
                 .collect();
-            format!("; failed since Envoy started: {}", words.join(", "))
+            format!("; failed since Envoy started: {}", counts.join(", "))
         }
     };
     let advice = match failed.first() {
@@ -152,7 +152,7 @@ fn check_objects(of: &str, stats: &Stats) -> Check {
     ]
     .into_iter()
     .filter(|(name, _)| count(name) > 0)
-    .map(|(name, words)| format!("{} {words}", count(name)))
+    .map(|(name, label)| format!("{} {label}", count(name)))
     .collect();
     if problems.is_empty() {
         Check::ok("objects", of, found)
@@ -165,13 +165,13 @@ fn check_objects(of: &str, stats: &Stats) -> Check {
 fn check_headers(of: &str, stats: &Stats) -> Check {
     let added = stats.filter_stat("header_added_total").unwrap_or(0);
     let absent = stats.absent_headers();
-    let words: Vec<_> = absent
+    let counts: Vec<_> = absent
         .iter()
         .map(|(reason, count)| format!("{count} {reason}"))
         .collect();
-    let without = match &words[..] {
+    let without = match &counts[..] {
         [] => String::new(),
-        words => format!(", without: {}", words.join(", ")),
+        counts => format!(", without: {}", counts.join(", ")),
     };
     // A Service without an HPA and a redirect have no header; that is normal.
     let is_unexpected = absent

@@ -174,8 +174,8 @@ fn list_kind(cluster: &Cluster, api: &str, namespace: &str, plural: &str) -> Res
         let path = format!("/apis/{api}/namespaces/{namespace}/{plural}?limit={PAGE}&continue={continue_token}");
         let answer = cluster.get(&path).map_err(|error| unknown(error.to_string()))?;
         let list: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
-        let text = |place: &str| {
-            list.pointer(place)
+        let text = |pointer: &str| {
+            list.pointer(pointer)
                 .and_then(Value::as_str)
                 .unwrap_or_default()
                 .to_owned()
@@ -215,7 +215,7 @@ fn check_rbac(cluster: &Cluster, pods: &[Pod], configs: &[Option<Config>], defau
         .collect()
 }
 
-/// Asks the API server for each access whether the account has it.
+/// Reviews each access of the account with the API server.
 fn review_access(
     cluster: &Cluster,
     account: &ServiceAccount,

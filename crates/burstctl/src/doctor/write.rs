@@ -6,12 +6,12 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::{Check, Verdict};
-use crate::args::Output;
+use crate::args::OutputFormat;
 use crate::printer::Printer;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
-struct JsonLine<'a> {
+struct CheckLine<'a> {
     check: &'a str,
     of: &'a str,
     verdict: &'a str,
@@ -23,18 +23,18 @@ struct JsonLine<'a> {
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write(checks: &[Check], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
+pub fn write(checks: &[Check], output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
     match output {
-        Output::Text => text(checks, printer),
-        Output::Json => checks.iter().try_for_each(|check| printer.json(&json(check))),
+        OutputFormat::Text => text(checks, printer),
+        OutputFormat::Json => checks.iter().try_for_each(|check| printer.json(&json(check))),
     }
 }
 
-fn json(check: &Check) -> JsonLine<'_> {
-    JsonLine {
+fn json(check: &Check) -> CheckLine<'_> {
+    CheckLine {
         check: check.name,
         of: &check.subject,
-        verdict: check.verdict.word(),
+        verdict: check.verdict.as_str(),
         found: &check.finding,
         advice: &check.advice,
     }
@@ -44,7 +44,7 @@ fn text(checks: &[Check], printer: &mut Printer<'_>) -> io::Result<()> {
     let width = |of: fn(&Check) -> &str| checks.iter().map(|check| of(check).chars().count()).max().unwrap_or(0);
     let (name, subject) = (width(|check| check.name), width(|check| &check.subject));
     for check in checks {
-        let verdict = format!("{:7}", check.verdict.word());
+        let verdict = format!("{:7}", check.verdict.as_str());
         let gap = if subject > 0 { "  " } else { "" };
         let rest = format!(
             "  {:name$}  {:subject$}{gap}{}",

@@ -115,7 +115,7 @@ fn current_state(
     )
 }
 
-/// The target in thousandths, also for per cent.
+/// The target in thousandths, also for percentages.
 fn target_milli(target: TargetValue) -> i64 {
     match target {
         TargetValue::Utilization(percent) => i64::from(percent) * 1000,

@@ -9,7 +9,7 @@ use std::io;
 
 use burst_hpa::Options;
 use burst_hpa::simulate::{Plan, ReadError, Tolerance};
-use burst_hpa::status::Status;
+use burst_hpa::status::HpaStatus;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::metric_model::MetricModel;
@@ -21,7 +21,7 @@ use crate::printer::Printer;
 /// The spec is invalid.
 pub fn explain(
     hpa: &HorizontalPodAutoscaler,
-    status: Option<&Status>,
+    status: Option<&HpaStatus>,
     options: Options,
 ) -> Result<Vec<String>, ReadError> {
     let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
@@ -68,8 +68,8 @@ pub fn explain(
 /// # Errors
 /// If they cannot be written.
 pub fn write(explanations: &[Vec<String>], printer: &mut Printer<'_>) -> io::Result<()> {
-    for (place, lines) in explanations.iter().enumerate() {
-        if place > 0 {
+    for (index, lines) in explanations.iter().enumerate() {
+        if index > 0 {
             printer.line("")?;
         }
         lines.iter().try_for_each(|line| printer.line(line))?;
@@ -78,10 +78,10 @@ pub fn write(explanations: &[Vec<String>], printer: &mut Printer<'_>) -> io::Res
 }
 
 /// The controller options that match the options of the validator.
-pub(crate) fn controller_options(options: Options) -> burst_hpa::simulate::Options {
-    burst_hpa::simulate::Options {
+pub(crate) fn controller_options(options: Options) -> burst_hpa::simulate::ControllerOptions {
+    burst_hpa::simulate::ControllerOptions {
         scale_to_zero: options.scale_to_zero,
         configurable_tolerance: options.tolerance,
-        ..burst_hpa::simulate::Options::default()
+        ..burst_hpa::simulate::ControllerOptions::default()
     }
 }

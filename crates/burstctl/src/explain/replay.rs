@@ -1,7 +1,9 @@
 //! Replays the last sync from the values in the status, with the simulated controller.
 
-use burst_hpa::simulate::{Observation, Options, Plan, Ready, Report, Scale, Selector, State, Time, sync};
-use burst_hpa::status::{CurrentMetric, Status};
+use burst_hpa::simulate::{
+    ControllerOptions, Observation, Plan, Ready, Report, Scale, ScaleSelector, State, Time, sync,
+};
+use burst_hpa::status::{CurrentMetric, HpaStatus};
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscalerSpec, MetricSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -10,12 +12,12 @@ use crate::metric_model::{MetricModel, TargetValue, containers, pod};
 /// An HPA with more replicas is not replayed.
 const MAX_REPLICAS: i32 = 50_000;
 
-/// Replays the last sync. All pods count as ready, because the status does not say otherwise.
+/// Replays the last sync. All pods count as ready, because the status does not contain their readiness.
 pub(super) fn replay_last_sync(
     spec: &HorizontalPodAutoscalerSpec,
     plan: &Plan,
-    status: &Status,
-    options: &Options,
+    status: &HpaStatus,
+    options: &ControllerOptions,
 ) -> Option<Report> {
     let now = Time::from_secs(0);
     let replicas = Some(status.current_replicas).filter(|replicas| (0..=MAX_REPLICAS).contains(replicas))?;
@@ -39,7 +41,7 @@ pub(super) fn replay_last_sync(
         scale: Ok(Scale {
             spec_replicas: replicas,
             status_replicas: replicas,
-            selector: Selector::Valid,
+            selector: ScaleSelector::Valid,
         }),
         readings: readings
             .map(|reading| reading.map_err(|message: &str| message.to_owned()))
@@ -52,7 +54,7 @@ pub(super) fn replay_last_sync(
 }
 
 /// The total of a metric: its value, times the pods if it is a value per pod.
-fn total(spec: &MetricSpec, model: &MetricModel, status: &Status, replicas: i32) -> Option<i64> {
+fn total(spec: &MetricSpec, model: &MetricModel, status: &HpaStatus, replicas: i32) -> Option<i64> {
     let (selector, object) = (selector(spec), spec.object.as_ref());
     let is_same = |current: &&CurrentMetric| {
         current.source_type == model.source.as_str()
@@ -74,7 +76,7 @@ fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
 }
 
 fn value(model: &MetricModel, current: &CurrentMetric, replicas: i32) -> Option<i64> {
-    // With no pods, an average says nothing about the total.
+    // Without pods, the total does not follow from an average.
     let per_pod = |each: i64| (replicas > 0).then(|| each.saturating_mul(replicas.into()));
     let milli = |quantity: &Option<burst_hpa::Quantity>| quantity.as_ref().map(burst_hpa::Quantity::milli_value);
     match model.target {

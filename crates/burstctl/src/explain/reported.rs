@@ -1,10 +1,10 @@
 //! Explains the status that the controller wrote, and compares it with the result of its own numbers.
 
 use burst_hpa::simulate::{Decision, Limit, Outcome, Report};
-use burst_hpa::status::Status;
+use burst_hpa::status::HpaStatus;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 
-pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: &Report) -> Vec<String> {
+pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, status: &HpaStatus, report: &Report) -> Vec<String> {
     let mut lines = vec![format!(
         "At the last sync there were {} replicas, and the desired number was {}.",
         status.current_replicas, status.desired_replicas
@@ -43,7 +43,7 @@ fn limit(spec: &HorizontalPodAutoscalerSpec, desired: i32, decision: &Decision) 
 }
 
 /// The limit that decided if the metrics did not.
-fn without_metrics(spec: &HorizontalPodAutoscalerSpec, status: &Status, report: &Report) -> Option<String> {
+fn without_metrics(spec: &HorizontalPodAutoscalerSpec, status: &HpaStatus, report: &Report) -> Option<String> {
     let limit = match &report.outcome {
         Outcome::Rescaled { .. } if report.decision.is_some() => return None,
         Outcome::Rescaled { .. } if status.current_replicas > spec.max_replicas => Limit::MaxReplicas,

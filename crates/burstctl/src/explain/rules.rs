@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use burst_hpa::simulate::Options;
+use burst_hpa::simulate::ControllerOptions;
 use k8s_openapi::api::autoscaling::v2::{HPAScalingRules, HorizontalPodAutoscalerSpec};
 
-pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &Options) -> Vec<String> {
+pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &ControllerOptions) -> Vec<String> {
     let sync = length(options.sync_period);
     let stabilization = length(options.downscale_stabilization);
     let Some(behavior) = &spec.behavior else {
@@ -14,10 +14,10 @@ pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &Options) -> Ve
             format!("Down: at once, but not below the highest proposal of the last {stabilization}."),
         ];
     };
-    let rules = |word: &str, rules: &Option<HPAScalingRules>, unset: &str| {
+    let rules = |label: &str, rules: &Option<HPAScalingRules>, unset: &str| {
         rules.as_ref().map_or_else(
-            || format!("{word}: the defaults of Kubernetes apply."),
-            |rules| direction(word, rules, unset),
+            || format!("{label}: the defaults of Kubernetes apply."),
+            |rules| direction(label, rules, unset),
         )
     };
     vec![
@@ -26,10 +26,10 @@ pub(super) fn lines(spec: &HorizontalPodAutoscalerSpec, options: &Options) -> Ve
     ]
 }
 
-fn direction(word: &str, rules: &HPAScalingRules, unset: &str) -> String {
+fn direction(label: &str, rules: &HPAScalingRules, unset: &str) -> String {
     let select = rules.select_policy.as_deref().unwrap_or("Max");
     if select == "Disabled" {
-        return format!("{word}: never.");
+        return format!("{label}: never.");
     }
     let policies: Vec<String> = rules
         .policies
@@ -52,12 +52,12 @@ fn direction(word: &str, rules: &HPAScalingRules, unset: &str) -> String {
     let window = rules
         .stabilization_window_seconds
         .map_or_else(|| unset.to_owned(), seconds);
-    let waits = match (window.as_str(), word) {
+    let stabilization = match (window.as_str(), label) {
         ("0s", _) => "at once".to_owned(),
         (_, "Up") => format!("not above the lowest proposal of the last {window}"),
         _ => format!("not below the highest proposal of the last {window}"),
     };
-    format!("{word}: at most {}; {waits}.", policies.join(joint))
+    format!("{label}: at most {}; {stabilization}.", policies.join(joint))
 }
 
 fn seconds(seconds: i32) -> String {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::module::Module;
 use super::settings::Settings;
 use super::template::{
-    File, GATEWAY_EXTENSION, GATEWAY_FILTER, GATEWAY_PLUGIN, KUBE_API, SIDECAR_FILTER, SIDECAR_KUBE_API,
+    GATEWAY_EXTENSION, GATEWAY_FILTER, GATEWAY_PLUGIN, KUBE_API, ManifestFile, SIDECAR_FILTER, SIDECAR_KUBE_API,
     SIDECAR_PLUGIN, Template, TemplateMismatch,
 };
 use super::validate::CLUSTER_DOMAIN;
@@ -45,7 +45,7 @@ pub(super) fn object(settings: &Settings) -> Result<Value, TemplateMismatch> {
     Ok(template.object)
 }
 
-fn shipped(settings: &Settings, gateway: File, sidecar: File) -> File {
+fn shipped(settings: &Settings, gateway: ManifestFile, sidecar: ManifestFile) -> ManifestFile {
     match settings.proxy {
         ProxyKind::Gateway => gateway,
         ProxyKind::Sidecar => sidecar,

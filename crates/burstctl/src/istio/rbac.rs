@@ -86,11 +86,11 @@ fn rules(shipped: &Value, sources: &[Source]) -> Value {
         verbs = rule["verbs"].clone();
         let group = rule.pointer("/apiGroups/0").and_then(Value::as_str).unwrap_or_default();
         let resources = rule["resources"].as_array().into_iter().flatten();
-        let kept: Vec<_> = resources
+        let still_read: Vec<_> = resources
             .filter(|resource| missing.remove(&(group, resource.as_str().unwrap_or_default())))
             .collect();
-        if !kept.is_empty() {
-            rules.push(rule_for(group, &json!(kept), &verbs));
+        if !still_read.is_empty() {
+            rules.push(rule_for(group, &json!(still_read), &verbs));
         }
     }
     let mut others: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -7,7 +7,10 @@ use crate::yaml;
 
 macro_rules! shipped {
     ($($name:ident = $path:literal;)*) => {
-        $(pub(super) const $name: File = File { path: $path, text: include_str!(concat!("../../../../istio/", $path)) };)*
+        $(pub(super) const $name: ManifestFile = ManifestFile {
+            path: $path,
+            text: include_str!(concat!("../../../../istio/", $path)),
+        };)*
     };
 }
 
@@ -26,12 +29,12 @@ shipped! {
 
 /// A file in `istio/`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct File {
+pub(super) struct ManifestFile {
     path: &'static str,
     text: &'static str,
 }
 
-/// A file in `istio/` has mismatch in a way that this command does not support.
+/// The content of a file in `istio/` is not what this version of the command supports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("istio/{file}: this version of burstctl does not support its content: {problem}")]
 pub struct TemplateMismatch {
@@ -42,12 +45,12 @@ pub struct TemplateMismatch {
 /// An object of a file, to be filled in.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
-    file: File,
+    file: ManifestFile,
     /// The object with the changes so far.
     pub(super) object: Value,
 }
 
-impl File {
+impl ManifestFile {
     /// Returns the only object of the file.
     pub(super) fn object(self) -> Result<Template, TemplateMismatch> {
         let [template] = self.objects()?;
@@ -116,7 +119,7 @@ impl Template {
     }
 
     /// Applies a JSON patch.
-    pub(super) fn patched(mut self, patches: File) -> Result<Self, TemplateMismatch> {
+    pub(super) fn patched(mut self, patches: ManifestFile) -> Result<Self, TemplateMismatch> {
         let done = json_patch::patch(&mut self.object, &patches.patch()?);
         done.map_err(|error| patches.mismatch(error.to_string()))?;
         Ok(self)

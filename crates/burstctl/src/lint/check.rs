@@ -104,12 +104,12 @@ fn check_hpa(object: &Object, related: &Objects, (options, versions): (Options, 
         return errors.iter().map(|error| Finding::invalid(object, error)).collect();
     }
     // These two lints are about fields that defaulting removes.
-    let dropped = lint(&written, options)
+    let written_findings = lint(&written, options)
         .into_iter()
         .filter(|finding| matches!(finding.lint, Lint::DroppedTolerance | Lint::IgnoredStatus));
-    let kept = lint_among(&stored, related, options);
-    dropped
-        .chain(kept)
+    let stored_findings = lint_among(&stored, related, options);
+    written_findings
+        .chain(stored_findings)
         .map(|finding| Finding::lint(object, finding))
         .collect()
 }

@@ -8,10 +8,10 @@ use burst_printable::Printable;
 use super::json::detail;
 use super::text::title;
 use crate::finding::Finding;
-use crate::input::Source;
+use crate::input::SourceFile;
 use crate::printer::Printer;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[SourceFile], printer: &mut Printer<'_>) -> io::Result<()> {
     for finding in findings {
         let file = sources.get(finding.source).map_or("", |source| &source.name);
         let start = finding.span.start;

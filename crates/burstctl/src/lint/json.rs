@@ -5,12 +5,12 @@ use std::io;
 use serde::Serialize;
 
 use crate::finding::{Finding, FindingKind};
-use crate::input::Source;
+use crate::input::SourceFile;
 use crate::printer::Printer;
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
-struct JsonLine<'a> {
+struct FindingLine<'a> {
     file: &'a str,
     document: usize,
     line: usize,
@@ -24,9 +24,9 @@ struct JsonLine<'a> {
     severity: String,
 }
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[SourceFile], printer: &mut Printer<'_>) -> io::Result<()> {
     for finding in findings {
-        let line = JsonLine {
+        let line = FindingLine {
             file: sources.get(finding.source).map_or("", |source| &source.name),
             document: finding.document,
             line: finding.span.start.line,

@@ -13,7 +13,7 @@ pub use check::{check, check_of_any_version};
 
 use crate::args::LintFormat;
 use crate::finding::Finding;
-use crate::input::Source;
+use crate::input::SourceFile;
 use crate::printer::Printer;
 
 /// Writes findings in a format.
@@ -22,7 +22,7 @@ use crate::printer::Printer;
 /// Returns an error if the printer cannot write.
 pub fn write(
     findings: &[Finding],
-    sources: &[Source],
+    sources: &[SourceFile],
     format: LintFormat,
     printer: &mut Printer<'_>,
 ) -> io::Result<()> {

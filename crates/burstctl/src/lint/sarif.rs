@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::json::detail;
 use super::text::title;
 use crate::finding::Finding;
-use crate::input::Source;
+use crate::input::SourceFile;
 use crate::printer::Printer;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[SourceFile], printer: &mut Printer<'_>) -> io::Result<()> {
     let rules: BTreeSet<&str> = findings.iter().map(|finding| finding.kind.rule()).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -30,7 +30,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Prin
     printer.pretty_json(&log)
 }
 
-fn result(finding: &Finding, sources: &[Source]) -> Value {
+fn result(finding: &Finding, sources: &[SourceFile]) -> Value {
     let file = sources.get(finding.source).map_or("", |source| &source.name);
     let (start, end) = (finding.span.start, finding.span.end);
     json!({

@@ -8,11 +8,11 @@ use burst_hpa::{ErrorType, Severity};
 use burst_printable::Printable;
 
 use crate::finding::{Finding, FindingKind};
-use crate::input::Source;
+use crate::input::SourceFile;
 use crate::printer::Printer;
 use burst_hpa::node::Span;
 
-pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Printer<'_>) -> io::Result<()> {
+pub(super) fn write(findings: &[Finding], sources: &[SourceFile], printer: &mut Printer<'_>) -> io::Result<()> {
     let renderer = if printer.is_styled() {
         Renderer::styled()
     } else {
@@ -39,7 +39,7 @@ pub(super) fn write(findings: &[Finding], sources: &[Source], printer: &mut Prin
 }
 
 /// Returns the name and the lines of a file, escaped. Each character stays one character, so columns do not move.
-fn printable(source: &Source) -> (String, Vec<Cow<'_, str>>) {
+fn printable(source: &SourceFile) -> (String, Vec<Cow<'_, str>>) {
     // Most lines are ASCII, and checking bytes is fast.
     let is_plain = |line: &str| line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let lines = source.text.lines().map(|line| match is_plain(line) {

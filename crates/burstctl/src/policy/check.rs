@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::files::{API_VERSION, KIND};
 use super::limits::exceeding_limits;
-use crate::args::Output;
+use crate::args::OutputFormat;
 use crate::live::{Cluster, LiveError, error_chain};
 use crate::printer::Printer;
 
@@ -107,7 +107,7 @@ fn parse(object: &DynamicObject) -> (String, Result<Policy, PolicyError>) {
 /// Returns the status to write, or `None` if the object already has it.
 fn status(object: &DynamicObject, found: &CheckedPolicy) -> Option<Value> {
     let generation = object.metadata.generation;
-    let (word, reason) = match found.reason {
+    let (accepted, reason) = match found.reason {
         Some(_) => ("False", "Invalid"),
         None => ("True", "Valid"),
     };
@@ -118,11 +118,11 @@ fn status(object: &DynamicObject, found: &CheckedPolicy) -> Option<Value> {
         .flatten()
         .find(|condition| condition["type"] == ACCEPTED);
     let since = match before {
-        Some(before) if before["status"] == word => before["lastTransitionTime"].clone(),
+        Some(before) if before["status"] == accepted => before["lastTransitionTime"].clone(),
         _ => json!(Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
     };
     let condition = json!({
-        "type": ACCEPTED, "status": word, "reason": reason, "message": message,
+        "type": ACCEPTED, "status": accepted, "reason": reason, "message": message,
         "observedGeneration": generation, "lastTransitionTime": since,
     });
     let status = json!({"observedGeneration": generation, "rules": found.rules, "conditions": [condition]});
@@ -142,17 +142,17 @@ async fn write_to(client: Client, object: &DynamicObject, status: &Value) -> kub
 ///
 /// # Errors
 /// Returns an error if the printer cannot write.
-pub fn write(checked: &[CheckedPolicy], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
+pub fn write(checked: &[CheckedPolicy], output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
     checked.iter().try_for_each(
         |CheckedPolicy {
              title, rules, reason, ..
          }| match (output, reason) {
-            (Output::Text, None) => printer.line(format_args!(
+            (OutputFormat::Text, None) => printer.line(format_args!(
                 "{title}: accepted, {rules} rule{}",
                 if *rules == 1 { "" } else { "s" }
             )),
-            (Output::Text, Some(reason)) => printer.line(format_args!("{title}: refused: {reason}")),
-            (Output::Json, _) => {
+            (OutputFormat::Text, Some(reason)) => printer.line(format_args!("{title}: refused: {reason}")),
+            (OutputFormat::Json, _) => {
                 let object = json!({"policy": title, "rules": rules, "accepted": reason.is_none(), "reason": reason});
                 printer.json(&object)
             }

@@ -70,14 +70,16 @@ impl PolicyFiles {
 
     fn add_configuration(&mut self, object: &Object, root: &mut Option<String>) {
         let json = object.tree.to_json();
-        let Some(words) = plugin_config::in_document(&json).filter(|words| words.get("metrics_apis").is_some()) else {
+        let Some(configuration) =
+            plugin_config::in_document(&json).filter(|configuration| configuration.get("metrics_apis").is_some())
+        else {
             return self.reject(
                 object,
                 "",
                 "neither an ExternalMetricPolicy nor the filter's configuration",
             );
         };
-        match plugin_config::parse(&words) {
+        match plugin_config::parse(&configuration) {
             Ok(config) => {
                 if let Some(policies) = config.metrics_apis.and_then(|apis| apis.into_inner().policies) {
                     self.policies.extend(policies.given);

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::json;
 
 use super::Evaluator;
-use crate::args::Output;
+use crate::args::OutputFormat;
 use crate::printer::Printer;
 
 /// The decision on one external metric of an HPA.
@@ -106,10 +106,10 @@ fn text(selector: &LabelSelector) -> String {
 ///
 /// # Errors
 /// Returns an error if the printer cannot write.
-pub fn write(decision: &[MetricDecision], output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
+pub fn write(decision: &[MetricDecision], output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
     decision.iter().try_for_each(|decision| match output {
-        Output::Text => printer.line(line(decision)),
-        Output::Json => printer.json(&object(decision)),
+        OutputFormat::Text => printer.line(line(decision)),
+        OutputFormat::Json => printer.json(&object(decision)),
     })
 }
 

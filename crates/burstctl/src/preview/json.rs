@@ -82,11 +82,11 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
 
 fn service<'a>(header: &'a str, service_preview: &'a ServicePreview) -> Service<'a> {
     Service {
-        service: service_preview.of.to_string(),
+        service: service_preview.service.to_string(),
         header,
         value: service_preview.value.as_deref().ok(),
         why: service_preview.value.as_ref().err().map(|why| Reason {
-            reason: why.word(),
+            reason: why.as_str(),
             detail: why.to_string(),
             advice: why.advice(),
             trouble: why.is_problem(),

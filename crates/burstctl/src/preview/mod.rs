@@ -1,6 +1,5 @@
 //! Shows the headers that the filter would serve in a cluster where it does not run yet. It uses the filter's own code
-//! to list
-//! the resources, join them and compute the headers.
+//! to list the resources, join them and compute the headers.
 
 mod json;
 mod read;
@@ -16,7 +15,7 @@ use burst_model::serve::{Absence, ServingCache};
 use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
 
-use crate::args::Output;
+use crate::args::OutputFormat;
 use crate::printer::Printer;
 
 pub use read::{ApiAnswer, ClusterRead, ListError, read};
@@ -40,7 +39,7 @@ pub struct Preview {
 #[derive(Debug)]
 pub struct ServicePreview {
     /// The namespace and name of the Service.
-    pub of: ObjectName,
+    pub service: ObjectName,
     /// The header's value, or why there is none.
     pub value: Result<String, NoHeader>,
     /// Findings about the Service, whether or not it has a header.
@@ -74,7 +73,7 @@ pub fn preview(config: &Config, read: ClusterRead, now: Time) -> Result<Preview,
             .header_of_service(config, &explained.name)
             .map(|value| value.to_string())
             .map_err(|absence| explained.no_load.map_or(NoHeader::Filter(absence), NoHeader::NoLoad)),
-        of: explained.name,
+        service: explained.name,
         remarks: explained.findings,
     });
     Ok(Preview {
@@ -117,7 +116,7 @@ impl NoHeader {
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self {
             Self::NoLoad(why) => why.as_str(),
             Self::Filter(_) => "filter",
@@ -177,10 +176,10 @@ impl Preview {
 ///
 /// # Errors
 /// Returns an error if the printer cannot write.
-pub fn write(preview: &Preview, output: Output, printer: &mut Printer<'_>) -> io::Result<()> {
+pub fn write(preview: &Preview, output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
     match output {
-        Output::Text => text::write(preview, printer),
-        Output::Json => json::write(preview, printer),
+        OutputFormat::Text => text::write(preview, printer),
+        OutputFormat::Json => json::write(preview, printer),
     }
 }
 

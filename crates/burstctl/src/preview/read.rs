@@ -240,10 +240,10 @@ mod tests {
     #[test]
     fn an_expired_list_is_restarted_once() {
         for (expiries, succeeds) in [(1, true), (2, false)] {
-            let mut left = expiries;
+            let mut remaining = expiries;
             let result = read(config(&json!({"cluster": "k"})), NOW, |path| {
-                if path.contains("services") && left > 0 {
-                    left -= 1;
+                if path.contains("services") && remaining > 0 {
+                    remaining -= 1;
                     return Ok(answer(410, &json!({"message": "too old"})));
                 }
                 Ok(empty(path))

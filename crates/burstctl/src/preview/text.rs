@@ -13,10 +13,10 @@ const GAP: &str = "  ";
 
 const HEADING: Style = Style::new().bold();
 const NONE: Style = Style::new().dimmed();
-const TROUBLE: Style = AnsiColor::Yellow.on_default();
+const PROBLEM: Style = AnsiColor::Yellow.on_default();
 
 /// A line of the table.
-struct Row {
+struct TableRow {
     first: String,
     second: String,
     style: Style,
@@ -25,7 +25,7 @@ struct Row {
 pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<()> {
     let (lines, advice) = lines(preview);
     let width = lines.iter().map(|line| line.first.chars().count()).max().unwrap_or(0);
-    for Row { first, second, style } in &lines {
+    for TableRow { first, second, style } in &lines {
         printer.styled_line(&[(*style, &format_args!("{first:width$}{GAP}{second}"))])?;
     }
     if !advice.is_empty() {
@@ -38,20 +38,20 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
 }
 
 /// Returns the lines of the table, and the advice for each reason in them.
-fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) {
+fn lines(preview: &Preview) -> (Vec<TableRow>, BTreeMap<&'static str, &'static str>) {
     let mut table = Table::default();
     table.row("SERVICE", preview.header.clone(), HEADING);
     for service_preview in &preview.services {
         match &service_preview.value {
-            Ok(value) => table.row(&service_preview.of.to_string(), value.clone(), Style::new()),
+            Ok(value) => table.row(&service_preview.service.to_string(), value.clone(), Style::new()),
             Err(no_header) => {
-                let style = if no_header.is_problem() { TROUBLE } else { NONE };
-                let first = service_preview.of.to_string();
-                table.reason(&first, no_header, (no_header.word(), no_header.advice()), style);
+                let style = if no_header.is_problem() { PROBLEM } else { NONE };
+                let first = service_preview.service.to_string();
+                table.reason(&first, no_header, (no_header.as_str(), no_header.advice()), style);
             }
         }
         for remark in &service_preview.remarks {
-            let style = if remark.is_problem() { TROUBLE } else { NONE };
+            let style = if remark.is_problem() { PROBLEM } else { NONE };
             table.reason("", remark, (remark.as_str(), remark.advice()), style);
         }
     }
@@ -60,12 +60,12 @@ fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) 
             "-",
             unmatched_hpa,
             (unmatched_hpa.as_str(), unmatched_hpa.advice()),
-            TROUBLE,
+            PROBLEM,
         );
     }
     for (kind, bad) in &preview.bad {
         let detail = format!("{kind} {}: {}", bad.name, bad.reason);
-        table.reason("-", detail, (BAD, BAD_ADVICE), TROUBLE);
+        table.reason("-", detail, (BAD, BAD_ADVICE), PROBLEM);
     }
     for resource in &preview.absent {
         let detail = format!("the cluster does not serve {resource}");
@@ -76,14 +76,14 @@ fn lines(preview: &Preview) -> (Vec<Row>, BTreeMap<&'static str, &'static str>) 
 
 #[derive(Default)]
 struct Table {
-    lines: Vec<Row>,
+    lines: Vec<TableRow>,
     advice: BTreeMap<&'static str, &'static str>,
 }
 
 impl Table {
     fn row(&mut self, first: &str, second: String, style: Style) {
         let first = first.to_owned();
-        self.lines.push(Row { first, second, style });
+        self.lines.push(TableRow { first, second, style });
     }
 
     fn reason(

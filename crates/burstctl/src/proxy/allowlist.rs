@@ -11,7 +11,7 @@ use http::{Method, Request, StatusCode};
 pub(super) enum RequestDenied {
     /// The host is not a loopback address. This prevents DNS rebinding: a web page could point its own host name at this
     /// machine and read the cluster.
-    #[error("the host {0:?} is not this machine; ask for localhost, 127.0.0.1 or [::1]")]
+    #[error("the host {0:?} is not this machine; use localhost, 127.0.0.1 or [::1]")]
     ForeignHost(String),
     #[error("{0} is not forwarded: this proxy only reads")]
     NotGet(Method),
@@ -54,9 +54,9 @@ fn check_host<B>(request: &Request<B>) -> Result<(), RequestDenied> {
     if hosts.is_empty() {
         return Err(foreign(b""));
     }
-    let hosts = hosts.into_iter().map(http::HeaderValue::as_bytes);
+    let headers = hosts.into_iter().map(http::HeaderValue::as_bytes);
     let target = request.uri().authority().map(|target| target.as_str().as_bytes());
-    for host in hosts.chain(target) {
+    for host in headers.chain(target) {
         if !Authority::try_from(host).is_ok_and(|host| is_loopback(&host)) {
             return Err(foreign(host));
         }
@@ -101,8 +101,10 @@ mod tests {
     use crate::proxy::sources;
 
     fn check_request(method: &str, target: &str, hosts: &[&str], sources: &[Source]) -> Result<String, RequestDenied> {
-        let request = Request::builder().method(method).uri(target);
-        let request = hosts.iter().fold(request, |request, host| request.header(HOST, *host));
+        let mut request = Request::builder().method(method).uri(target);
+        for host in hosts {
+            request = request.header(HOST, *host);
+        }
         check(&request.body(()).unwrap(), sources).map(|path| path.to_string())
     }
 

@@ -2,7 +2,7 @@
 
 use super::preview::now;
 use super::{Outcome, Terminal};
-use crate::args::{DoctorArgs, Output};
+use crate::args::{DoctorArgs, OutputFormat};
 use crate::doctor::{self, Verdict};
 use crate::live::{Cluster, LiveError};
 
@@ -18,7 +18,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &mut Terminal<'_>) -> Outcome 
     let written = doctor::write(&checks, args.output, terminal.data());
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     let (problems, unknown) = (count(Verdict::Problem), count(Verdict::Unknown));
-    if args.output == Output::Text {
+    if args.output == OutputFormat::Text {
         let all = checks.len();
         let counted = format!("{all} check{}", if all == 1 { "" } else { "s" });
         terminal.message(format_args!("{counted}: {problems} failed, {unknown} unknown"));

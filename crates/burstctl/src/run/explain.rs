@@ -1,6 +1,6 @@
 //! `burstctl hpa explain`
 
-use burst_hpa::status::Status;
+use burst_hpa::status::HpaStatus;
 use burst_hpa::{Options, defaulted, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
@@ -79,9 +79,9 @@ fn read(
     object: &Object,
     targets: &ScaleTargets<'_>,
     options: Options,
-) -> Option<(HorizontalPodAutoscaler, Option<Status>)> {
+) -> Option<(HorizontalPodAutoscaler, Option<HpaStatus>)> {
     let written = hpa::read(object, targets, options).ok()?;
-    let status = Status::of(&written);
+    let status = HpaStatus::of(&written);
     let stored = defaulted(written, options);
     validate(&stored, options).is_empty().then_some((stored, status))
 }

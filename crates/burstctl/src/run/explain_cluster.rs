@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use burst_hpa::Options;
-use burst_hpa::status::Status;
+use burst_hpa::status::HpaStatus;
 
 use super::{Outcome, Terminal};
 use crate::{explain, live};
@@ -33,7 +33,7 @@ pub(super) fn explain(context: &str, subjects: &[PathBuf], options: Options, ter
 fn one(context: &str, subject: &str, options: Options) -> Result<(Vec<String>, bool), String> {
     let (namespace, name) = subject.split_once('/').ok_or("expected NAMESPACE/NAME")?;
     let hpa = live::fetch(context, namespace, name).map_err(|error| error.to_string())?;
-    let status = Status::of(&hpa);
+    let status = HpaStatus::of(&hpa);
     let lines = explain::explain(&hpa, status.as_ref(), options).map_err(|error| error.to_string())?;
     Ok((lines, status.is_some()))
 }

@@ -70,19 +70,19 @@ impl Migrated {
     }
 
     fn error(&mut self, input: &Input, object: &Object, field: &str, error: &dyn Display) {
-        let place = place(input, object, field);
-        self.messages.push(format!("{place}: {}: {error}", object.title()));
+        let position = position(input, object, field);
+        self.messages.push(format!("{position}: {}: {error}", object.title()));
         self.has_errors = true;
     }
 }
 
 /// A field of an older version that v2 does not have.
 pub(super) fn migration_note(input: &Input, object: &Object, note: &Note) -> String {
-    let place = place(input, object, &note.field);
-    format!("{place}: {}: {}: {}", object.title(), note.field, note.text)
+    let position = position(input, object, &note.field);
+    format!("{position}: {}: {}: {}", object.title(), note.field, note.text)
 }
 
-fn place(input: &Input, object: &Object, field: &str) -> String {
+fn position(input: &Input, object: &Object, field: &str) -> String {
     let start = object.tree.value_span(field).start;
     format!("{}:{}:{}", input.name(object.source), start.line, start.column)
 }

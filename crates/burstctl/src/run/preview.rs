@@ -11,7 +11,7 @@ use burst_model::time::Time;
 use serde_json::{Value, json};
 
 use super::{Outcome, Terminal};
-use crate::args::{Output, PreviewArgs};
+use crate::args::{OutputFormat, PreviewArgs};
 use crate::input::Input;
 use crate::live::Cluster;
 use crate::plugin_config;
@@ -27,7 +27,7 @@ pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Outcom
         }
     };
     let written = preview::write(&preview, args.output, terminal.data());
-    if args.output == Output::Text {
+    if args.output == OutputFormat::Text {
         terminal.message(preview.summary());
     }
     let end = if preview.problems() == 0 {

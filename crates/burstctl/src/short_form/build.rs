@@ -3,7 +3,7 @@
 use burst_hpa::behavior::SelectPolicy;
 use burst_hpa::builder::{
     AverageValue, BuildError, ContainerResourceMetric, ExternalMetric, Hpa, Metric, ObjectMetric, ObjectReference,
-    PodsMetric, Policy, ResourceMetric, ScalingRules, Selector, Target, Utilization, Value,
+    PodsMetric, ResourceMetric, ScaleTarget, ScalingPolicy, ScalingRules, Selector, Utilization, Value,
 };
 use burst_hpa::metric::Resource;
 use burst_hpa::{ErrorType, Options, Severity};
@@ -72,7 +72,7 @@ fn read(object: &Object) -> Result<raw::ShortHpa, Box<Finding>> {
     })
 }
 
-fn target(raw: &raw::ShortHpa, targets: &ScaleTargets<'_>) -> Target {
+fn target(raw: &raw::ShortHpa, targets: &ScaleTargets<'_>) -> ScaleTarget {
     let reference = &raw.target;
     let namespace = raw.namespace.as_deref().unwrap_or("default");
     let found = (reference.api_version == "apps/v1")
@@ -82,13 +82,13 @@ fn target(raw: &raw::ShortHpa, targets: &ScaleTargets<'_>) -> Target {
     let read = match reference.kind.as_str() {
         "Deployment" => serde_json::from_value::<Deployment>(json())
             .ok()
-            .map(|deployment| Target::from(&deployment)),
+            .map(|deployment| ScaleTarget::from(&deployment)),
         "StatefulSet" => serde_json::from_value::<StatefulSet>(json())
             .ok()
-            .map(|set| Target::from(&set)),
+            .map(|set| ScaleTarget::from(&set)),
         _ => None,
     };
-    read.unwrap_or_else(|| Target::reference_to(&reference.api_version, &reference.kind, &reference.name))
+    read.unwrap_or_else(|| ScaleTarget::reference_to(&reference.api_version, &reference.kind, &reference.name))
 }
 
 const SOURCES: &str = "name one source: resource (perhaps of a container), pods, object with metric, or external";
@@ -214,8 +214,8 @@ fn rules(written: &raw::Rules, field: &str, object: &Object) -> Result<ScalingRu
         .iter()
         .enumerate()
         .map(|(index, policy)| match (policy.pods, policy.percent) {
-            (Some(count), None) => Ok(Policy::pods(count, policy.every.0)),
-            (None, Some(percent)) => Ok(Policy::percent(percent, policy.every.0)),
+            (Some(count), None) => Ok(ScalingPolicy::pods(count, policy.every.0)),
+            (None, Some(percent)) => Ok(ScalingPolicy::percent(percent, policy.every.0)),
             _ => Err(short_form_finding(
                 object,
                 &format!("{field}.policies[{index}]"),

@@ -1,7 +1,8 @@
 //! Runs the HPA controller sync by sync: the load becomes metrics, and replicas become pods.
 
 use burst_hpa::simulate::{
-    Limit, Observation, Options, Outcome, Plan, Pod, ReadError, Ready, Report, Scale, Selector, State, Time, sync,
+    ControllerOptions, Limit, Observation, Outcome, Plan, Pod, ReadError, Ready, Report, Scale, ScaleSelector, State,
+    Time, sync,
 };
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 
@@ -66,7 +67,7 @@ pub fn simulate(
     spec: &HorizontalPodAutoscalerSpec,
     trace: &Trace,
     scenario: Scenario,
-    options: &Options,
+    options: &ControllerOptions,
 ) -> Result<Vec<SyncStep>, SimulateError> {
     let plan = Plan::read(namespace, spec)?;
     let metrics = spec.metrics.iter().flatten().enumerate();
@@ -174,7 +175,7 @@ impl Workload {
             scale: Ok(Scale {
                 spec_replicas: self.replicas(),
                 status_replicas: self.replicas(),
-                selector: Selector::Valid,
+                selector: ScaleSelector::Valid,
             }),
             pods: self.pods.clone(),
             readings: self.models.iter().zip(loads).map(reading).collect(),

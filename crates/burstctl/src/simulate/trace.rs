@@ -10,11 +10,11 @@ const MAX_SECONDS: u32 = 7 * 24 * 3600;
 pub struct Trace {
     /// The names of the load columns.
     pub names: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<LoadPoint>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
+struct LoadPoint {
     seconds: u32,
     /// The load of each metric in thousandths; `None` if the metric has no value.
     loads: Vec<Option<i64>>,
@@ -54,7 +54,7 @@ impl Trace {
             let reason = format!("{} columns of load, and the HPA has {metrics} metrics", names.len());
             return Err(error_at(number, reason));
         }
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<LoadPoint> = Vec::new();
         for (number, line) in lines {
             let row = row(line, metrics).map_err(|reason| error_at(number, reason))?;
             if rows.last().is_some_and(|last| last.seconds >= row.seconds) {
@@ -74,7 +74,7 @@ impl Trace {
     /// Returns the first second and the last.
     #[must_use]
     pub fn span(&self) -> (u32, u32) {
-        let seconds = |row: Option<&Row>| row.map_or(0, |row| row.seconds);
+        let seconds = |row: Option<&LoadPoint>| row.map_or(0, |row| row.seconds);
         (seconds(self.rows.first()), seconds(self.rows.last()))
     }
 
@@ -86,7 +86,7 @@ impl Trace {
     }
 }
 
-fn row(line: &str, metrics: usize) -> Result<Row, String> {
+fn row(line: &str, metrics: usize) -> Result<LoadPoint, String> {
     let mut cells = line.split(',').map(str::trim);
     let first = cells.next().unwrap_or_default();
     let seconds = first
@@ -98,7 +98,7 @@ fn row(line: &str, metrics: usize) -> Result<Row, String> {
     if loads.len() != metrics {
         return Err(format!("{} loads where the head has {metrics}", loads.len()));
     }
-    Ok(Row { seconds, loads })
+    Ok(LoadPoint { seconds, loads })
 }
 
 /// Parses a load, in thousandths. An empty cell is a metric that fails.

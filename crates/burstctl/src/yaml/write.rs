@@ -74,11 +74,11 @@ fn list(items: &[Node], indent: usize, out: &mut String) {
 /// Returns whether text can be a block scalar: it has several lines, and no reader, editor or CI runner could
 /// misinterpret one of them.
 fn is_lines(text: &str) -> bool {
-    let whole = text.strip_suffix('\n').unwrap_or(text);
+    let content = text.strip_suffix('\n').unwrap_or(text);
     let is_ascii = |line: &str| line.chars().all(|character| (' '..='~').contains(&character));
     let plain = |line: &str| line.trim_end() == line && is_ascii(line) && escape_workflow_commands(line) == line;
-    let begins = whole.starts_with(|first: char| first.is_ascii_graphic());
-    whole.contains('\n') && begins && !whole.ends_with('\n') && whole.split('\n').all(plain)
+    let begins = content.starts_with(|first: char| first.is_ascii_graphic());
+    content.contains('\n') && begins && !content.ends_with('\n') && content.split('\n').all(plain)
 }
 
 fn lines(text: &str, indent: usize, out: &mut String) {

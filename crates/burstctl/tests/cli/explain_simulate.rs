@@ -20,11 +20,11 @@ fn a_spec_is_explained_in_words() {
 #[test]
 fn an_invalid_hpa_is_not_explained() {
     let text = include_str!("../data/load.yaml").replace("maxReplicas: 12", "maxReplicas: 1");
-    let (end, output, said) = hpa_command(&["explain", "-"], text);
-    assert_eq!((end, output.as_str()), (Outcome::ProblemsFound, ""));
+    let (outcome, output, stderr) = hpa_command(&["explain", "-"], text);
+    assert_eq!((outcome, output.as_str()), (Outcome::ProblemsFound, ""));
     assert!(
-        said.contains("must be greater than or equal to `minReplicas`"),
-        "{said}"
+        stderr.contains("must be greater than or equal to `minReplicas`"),
+        "{stderr}"
     );
 }
 
@@ -38,9 +38,9 @@ fn a_status_is_explained_with_its_own_numbers() {
 
 #[test]
 fn an_hpa_without_a_status_is_reported() {
-    let (end, _, said) = hpa_command(&["explain", "--status", "-"], include_str!("../data/load.yaml"));
-    assert_eq!(end, Outcome::ProblemsFound);
-    assert_eq!(said, "burstctl: shop/web: no controller has written a status\n");
+    let (outcome, _, stderr) = hpa_command(&["explain", "--status", "-"], include_str!("../data/load.yaml"));
+    assert_eq!(outcome, Outcome::ProblemsFound);
+    assert_eq!(stderr, "burstctl: shop/web: no controller has written a status\n");
 }
 
 #[test]
@@ -115,17 +115,17 @@ fn the_active_limit_is_named_even_if_metrics_did_not_decide() {
             "Another client scaled the target to zero, so the controller does nothing until it has replicas.",
         ),
     ];
-    for (current, there, asked, line) in table {
+    for (current, current_replicas, desired_replicas, line) in table {
         let text = format!(
             "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
              scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  minReplicas: 2\n  maxReplicas: 5\n  \
              metrics: [{{type: External, external: {{metric: {{name: q}}, target: {{type: Value, value: \"30\"}}}}}}]\n\
-             status:\n  currentReplicas: {there}\n  desiredReplicas: {asked}\n  \
+             status:\n  currentReplicas: {current_replicas}\n  desiredReplicas: {desired_replicas}\n  \
              currentMetrics: [{{type: External, external: {{metric: {{name: q}}, {current}}}}}]\n"
         );
-        let (end, output, _) = hpa_command(&["explain", "--status", "-"], &text);
+        let (outcome, output, _) = hpa_command(&["explain", "--status", "-"], &text);
         assert_eq!(
-            (end, output.contains(line)),
+            (outcome, output.contains(line)),
             (Outcome::Success, true),
             "{line}\n{output}"
         );
@@ -140,8 +140,8 @@ fn an_average_over_no_pods_is_not_shown() {
                 status:\n  desiredReplicas: 3\n  \
                 currentMetrics: [{type: External, external: {metric: {name: q}, current: {averageValue: \"0\"}}}]\n  \
                 conditions: [{type: ScaledToZero, status: \"True\", reason: ScaledToZero}]\n";
-    let words = ["explain", "--status", "--feature-gates", "HPAScaleToZero=true", "-"];
-    let (_, output, _) = hpa_command(&words, text);
+    let args = ["explain", "--status", "--feature-gates", "HPAScaleToZero=true", "-"];
+    let (_, output, _) = hpa_command(&args, text);
     assert!(output.contains("Now it has no value"), "{output}");
     assert!(output.contains("\nScaledToZero is True (ScaledToZero).\n"), "{output}");
 }
@@ -157,13 +157,13 @@ fn control_characters_of_a_file_are_escaped() {
     );
     let named = load.replace("name: web,", "name: \"we\\eb\",");
     assert_ne!(named, load);
-    for words in [
+    for args in [
         &["explain", "-"] as &[_],
         &["migrate", "-"],
         &["simulate", "-", "--trace", &data_file("load.csv")],
     ] {
-        let (_, output, said) = hpa_command(words, named.replace("autoscaling/v2", "autoscaling/v2beta9"));
-        assert!(!(output + &said).contains('\u{1b}'), "{words:?}");
+        let (_, output, stderr) = hpa_command(args, named.replace("autoscaling/v2", "autoscaling/v2beta9"));
+        assert!(!(output + &stderr).contains('\u{1b}'), "{args:?}");
     }
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace.csv");
@@ -177,8 +177,8 @@ fn control_characters_of_a_file_are_escaped() {
 
 fn simulated(format: &str) -> String {
     let (file, trace) = (data_file("load.yaml"), data_file("load.csv"));
-    let (end, out, said) = hpa_command(&["simulate", &file, "--trace", &trace, "--format", format], "");
-    assert_eq!((end, said.as_str()), (Outcome::Success, ""));
+    let (outcome, out, stderr) = hpa_command(&["simulate", &file, "--trace", &trace, "--format", format], "");
+    assert_eq!((outcome, stderr.as_str()), (Outcome::Success, ""));
     out
 }
 
@@ -195,8 +195,8 @@ fn either_the_trace_or_the_hpa_may_come_from_stdin() {
     let hpa = hpa_command(&["simulate", "-", "--trace", &trace], include_str!("../data/load.yaml"));
     assert_eq!((&load.1, &hpa.1), (&output, &output));
     let both = hpa_command(&["simulate", "-", "--trace", "-"], include_str!("../data/load.yaml"));
-    let words = "burstctl: only one of the HPA and the trace can come from stdin\n";
-    assert_eq!((both.0, both.2.as_str()), (Outcome::Incomplete, words));
+    let expected = "burstctl: only one of the HPA and the trace can come from stdin\n";
+    assert_eq!((both.0, both.2.as_str()), (Outcome::Incomplete, expected));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_simulation_is_shown_as_svg() {
 }
 
 #[test]
-fn a_simulation_has_one_json_object_a_sync() {
+fn a_simulation_has_one_json_object_per_sync() {
     let lines: Vec<Value> = simulated("json")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -233,7 +233,7 @@ fn replicas_double_each_sync_and_scale_down_waits_five_minutes() {
         include_str!("../data/load.yaml").replace("maxReplicas: 12", "maxReplicas: 100"),
     )
     .unwrap();
-    let words = [
+    let args = [
         "simulate",
         hpa.to_str().unwrap(),
         "--trace",
@@ -241,7 +241,7 @@ fn replicas_double_each_sync_and_scale_down_waits_five_minutes() {
         "--format",
         "json",
     ];
-    let (_, out, _) = hpa_command(&words, "");
+    let (_, out, _) = hpa_command(&args, "");
     let replicas: Vec<i64> = out
         .lines()
         .map(|line| {
@@ -269,8 +269,8 @@ proptest! {
         let (file, startup) = (data_file("load.yaml"), startup.to_string());
         let replicas = format!("--replicas={replicas}");
         for format in ["table", "json", "plot", "svg"] {
-            let words = ["simulate", &file, "--trace", trace.to_str().unwrap(), "--format", format, &replicas, "--startup", &startup];
-            prop_assert!(hpa_command(&words, "").0.code() <= 2);
+            let args = ["simulate", &file, "--trace", trace.to_str().unwrap(), "--format", format, &replicas, "--startup", &startup];
+            prop_assert!(hpa_command(&args, "").0.code() <= 2);
         }
     }
 

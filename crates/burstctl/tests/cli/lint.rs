@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use burst_hpa::{ErrorType, Node, NodeValue, Options, Severity};
 use burstctl::args::LintFormat;
 use burstctl::finding::FindingKind;
-use burstctl::input::{Input, Source};
+use burstctl::input::{Input, SourceFile};
 use burstctl::lint::{check, write};
 use burstctl::printer::Printer;
 use burstctl::yaml::to_yaml;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 fn input(text: &str) -> Input {
     let (name, text) = ("shop.yaml".to_owned(), text.to_owned());
-    Input::from_sources([Source { name, text }])
+    Input::from_sources([SourceFile { name, text }])
 }
 
 fn lint(text: &str, format: LintFormat, options: Options) -> String {
@@ -33,17 +33,17 @@ fn lint(text: &str, format: LintFormat, options: Options) -> String {
 
 /// Returns the findings that the apiserver would also report, as `type field detail`.
 fn findings_of(text: &str, options: Options) -> BTreeSet<String> {
-    let lines = lint(text, LintFormat::Json, options);
-    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let refused = lines.filter(|line| line["rule"] == "apiserver");
-    let word = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
+    let output = lint(text, LintFormat::Json, options);
+    let findings = output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let refused = findings.filter(|line| line["rule"] == "apiserver");
+    let field = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
     refused
         .map(|line| {
             format!(
                 "{} {} {}",
-                word(&line, "type"),
-                word(&line, "field"),
-                word(&line, "detail")
+                field(&line, "type"),
+                field(&line, "field"),
+                field(&line, "detail")
             )
         })
         .collect()
@@ -151,7 +151,7 @@ fn recorded_hpas_are_refused_for_the_same_reasons_as_yaml_and_as_json() {
 }
 
 #[test]
-fn findings_look_as_rustc_shows_errors() {
+fn findings_are_shown_like_errors_of_rustc() {
     insta::assert_snapshot!(lint(
         include_str!("../data/shop.yaml"),
         LintFormat::Text,
@@ -160,7 +160,7 @@ fn findings_look_as_rustc_shows_errors() {
 }
 
 #[test]
-fn findings_are_objects_a_line_in_json() {
+fn findings_are_one_json_object_per_line() {
     insta::assert_snapshot!(lint(
         include_str!("../data/shop.yaml"),
         LintFormat::Json,
@@ -195,7 +195,7 @@ fn file_names_are_uris_in_sarif() {
         ("a:b#é.yaml", "a%3Ab%23%C3%A9.yaml"),
     ] {
         let (name, text) = (name.to_owned(), "- 1\n".to_owned());
-        let input = Input::from_sources([Source { name, text }]);
+        let input = Input::from_sources([SourceFile { name, text }]);
         let mut out = Vec::new();
         let findings = check(&input, Options::default());
         write(
@@ -313,8 +313,8 @@ fn an_unserved_version_is_the_only_finding() {
 
 /// Generates text that resembles an HPA.
 fn text_like_an_hpa() -> impl Strategy<Value = String> {
-    let whole = include_str!("../data/shop.yaml");
-    let lines: Vec<&'static str> = whole.lines().collect();
+    let manifest = include_str!("../data/shop.yaml");
+    let lines: Vec<&'static str> = manifest.lines().collect();
     let line = prop_oneof![
         6 => prop::sample::select(lines),
         1 => prop::sample::select(vec!["  <<: *a", "  a: &a {b: c}", "- *a", "---", "...", "%YAML 1.1", "? x", "kind: List", "items:", "\t", "{", "}"]),
@@ -375,11 +375,11 @@ proptest! {
 
 #[test]
 fn a_list_without_items_is_reported() {
-    for (items, place) in [("items: 5", "3:8"), ("item: []", "1:1")] {
+    for (items, position) in [("items: 5", "3:8"), ("item: []", "1:1")] {
         let text = format!("apiVersion: v1\nkind: List\n{items}\n");
-        let said = lint(&text, LintFormat::Text, Options::default());
-        assert!(said.contains(&format!("shop.yaml:{place}\n")), "{said}");
-        assert!(said.contains("items: cannot be read"), "{said}");
-        assert!(said.contains("expected a list of objects"), "{said}");
+        let output = lint(&text, LintFormat::Text, Options::default());
+        assert!(output.contains(&format!("shop.yaml:{position}\n")), "{output}");
+        assert!(output.contains("items: cannot be read"), "{output}");
+        assert!(output.contains("expected a list of objects"), "{output}");
     }
 }

@@ -29,7 +29,10 @@ fn preview(cluster: &ControlPlane, args: &[&str]) -> Output {
 fn transcript(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let (out, messages) = (text(&output.stdout), text(&output.stderr));
-    format!("{out}--- words\n{messages}--- end {}", output.status.code().unwrap())
+    format!(
+        "{out}--- stderr\n{messages}--- exit code {}",
+        output.status.code().unwrap()
+    )
 }
 
 /// Creates the objects with the status in their file, as controllers would.
@@ -82,12 +85,15 @@ fn every_service_has_a_header_or_a_reason() {
          - {group: argoproj.io, version: v1alpha1, resource: rollouts, kind: Rollout}\n";
     insta::assert_snapshot!("preview_by_configuration", configured(configuration));
     let refused = "burstctl: config.yaml: namespace: unknown field `namespace`, expected one of `cluster`, ";
-    let said = configured("cluster: kubernetes\nnamespace: [stock]\n");
-    assert!(said.contains(refused) && said.ends_with("\n--- end 2"), "{said}");
-    let said = configured("kind: ConfigMap\n");
+    let misspelt = configured("cluster: kubernetes\nnamespace: [stock]\n");
     assert!(
-        said.contains("config.yaml: neither the filter's configuration nor "),
-        "{said}"
+        misspelt.contains(refused) && misspelt.ends_with("\n--- exit code 2"),
+        "{misspelt}"
+    );
+    let other_kind = configured("kind: ConfigMap\n");
+    assert!(
+        other_kind.contains("config.yaml: neither the filter's configuration nor "),
+        "{other_kind}"
     );
 
     // The configuration in the form of the shipped manifests.
@@ -95,7 +101,7 @@ fn every_service_has_a_header_or_a_reason() {
     let output = preview(&cluster, &["--config", shipped.to_str().unwrap(), "-n", "stock"]);
     assert_eq!(
         transcript(&output),
-        "--- words\nburstctl: the configuration does not read namespace stock: it is not in `namespaces`\n--- end 2"
+        "--- stderr\nburstctl: the configuration does not read namespace stock: it is not in `namespaces`\n--- exit code 2"
     );
 }
 
@@ -140,7 +146,7 @@ metadata: {name: reader, namespace: default}
     );
     let absent = preview(&["--context", "absent"]);
     assert!(
-        absent.contains("burstctl: kubeconfig: ") && absent.ends_with("--- end 2"),
+        absent.contains("burstctl: kubeconfig: ") && absent.ends_with("--- exit code 2"),
         "{absent}"
     );
 }

@@ -35,8 +35,9 @@ impl Proxy {
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut url)
             .unwrap();
-        let addr = url.trim().strip_prefix("http://").and_then(|addr| addr.parse().ok());
-        let addr = addr.unwrap_or_else(|| panic!("no address in {url:?}"));
+        let addr = (url.trim().strip_prefix("http://"))
+            .and_then(|addr| addr.parse().ok())
+            .unwrap_or_else(|| panic!("no address in {url:?}"));
         Self { child, addr }
     }
 
@@ -93,10 +94,10 @@ fn the_configuration_selects_the_lists() {
             &folder.kubeconfig(),
             &["--context", "one", "--config", &folder.filter()],
         );
-        let asked = proxy.get("/api/v1/namespaces/shop/services");
+        let response = proxy.get("/api/v1/namespaces/shop/services");
         assert!(
-            asked.status == 502 && asked.body.contains("Connection refused"),
-            "{asked:?}"
+            response.status == 502 && response.body.contains("Connection refused"),
+            "{response:?}"
         );
         assert_eq!(proxy.get("/api/v1/services").status, 403);
     }
@@ -106,7 +107,7 @@ fn the_configuration_selects_the_lists() {
 fn startup_errors_exit_with_2_and_a_reason() {
     let folder = Folder::new("{cluster: kube_api, namespaces: shop}");
     let config = &folder.filter();
-    for (words, reason) in [
+    for (args, reason) in [
         (["--context", "two"], "kubeconfig: failed to load current context: two"),
         (["--listen", "0.0.0.0:0"], "0.0.0.0:0 is not on loopback"),
         (["--listen", "10.0.0.1:0"], "10.0.0.1:0 is not on loopback"),
@@ -117,14 +118,14 @@ fn startup_errors_exit_with_2_and_a_reason() {
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
             .arg("proxy")
-            .args(words)
+            .args(args)
             .env("KUBECONFIG", folder.kubeconfig())
             .output()
             .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(
-            output.status.code() == Some(2) && said.contains(reason),
-            "{words:?}: {said}"
+            output.status.code() == Some(2) && stderr.contains(reason),
+            "{args:?}: {stderr}"
         );
     }
 }

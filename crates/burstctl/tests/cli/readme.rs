@@ -11,9 +11,9 @@ fn examples(readme: &str) -> Vec<(&str, &str)> {
         .split("```console\n")
         .skip(1)
         .filter_map(|block| block.split_once("\n```"));
-    let commands = blocks.filter_map(|(block, _)| block.strip_prefix("$ burstctl "));
-    let commands = commands.filter(|block| !block.starts_with("preview") && !block.starts_with("doctor"));
-    commands
+    blocks
+        .filter_map(|(block, _)| block.strip_prefix("$ burstctl "))
+        .filter(|block| !block.starts_with("preview") && !block.starts_with("doctor"))
         .map(|block| block.split_once('\n').unwrap_or((block, "")))
         .collect()
 }
@@ -44,8 +44,8 @@ fn every_example_shows_the_real_output() {
     assert_eq!(examples.len(), 8);
     for (args, shown) in examples {
         let output = output(args, &root.join("tests/data"));
-        let output: Vec<&str> = output.trim_end().lines().map(str::trim_end).collect();
-        assert_eq!(output.join("\n"), shown, "burstctl {args}");
+        let lines: Vec<&str> = output.trim_end().lines().map(str::trim_end).collect();
+        assert_eq!(lines.join("\n"), shown, "burstctl {args}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::support::{burstctl, hpa_command, transcript};
 use burst_hpa::{Options, Severity};
 use burst_testkit::Part;
-use burstctl::input::{Input, Source};
+use burstctl::input::{Input, SourceFile};
 use burstctl::render::SCHEMA;
 use burstctl::run::Outcome;
 use burstctl::yaml::documents;
@@ -38,34 +38,37 @@ fn older_versions_become_v2_and_losses_are_reported() {
 fn every_version_is_rendered_and_explained_as_v2() {
     let old = include_str!("../data/old.yaml");
     let (_, migrated, _) = hpa_command(&["migrate", "-"], old);
-    for words in [&["render", "-"][..], &["render", "--defaults", "-"], &["explain", "-"]] {
-        let (end, out, said) = hpa_command(words, old);
-        assert_eq!(end, Outcome::Success, "{words:?}: {said}");
-        assert_eq!(out, hpa_command(words, &migrated).1, "{words:?}");
+    for args in [&["render", "-"][..], &["render", "--defaults", "-"], &["explain", "-"]] {
+        let (outcome, out, stderr) = hpa_command(args, old);
+        assert_eq!(outcome, Outcome::Success, "{args:?}: {stderr}");
+        assert_eq!(out, hpa_command(args, &migrated).1, "{args:?}");
         assert!(!out.is_empty() && !out.contains("v2beta"), "{out}");
     }
     let beta = old.replace("maxReplicas: 10", "maxReplicas: 1");
-    let (end, out, said) = hpa_command(&["render", "-"], &beta);
+    let (outcome, out, stderr) = hpa_command(&["render", "-"], &beta);
     assert_eq!(
-        (end, out.matches("kind: HorizontalPodAutoscaler").count()),
+        (outcome, out.matches("kind: HorizontalPodAutoscaler").count()),
         (Outcome::ProblemsFound, 1)
     );
     assert!(
-        said.contains("must be greater than or equal to `minReplicas`"),
-        "{said}"
+        stderr.contains("must be greater than or equal to `minReplicas`"),
+        "{stderr}"
     );
-    let (end, _, said) = hpa_command(&["lint", "-"], old);
-    assert_eq!(end, Outcome::ProblemsFound, "no cluster serves it: {said}");
+    let (outcome, _, stderr) = hpa_command(&["lint", "-"], old);
+    assert_eq!(outcome, Outcome::ProblemsFound, "no cluster serves it: {stderr}");
 }
 
 #[test]
 fn render_reports_what_an_older_version_loses() {
-    let torn = include_str!("../data/old.yaml").replace("'{\"ScaleDown\":", "'{\"ScaleDown\"");
-    let (end, _, said) = hpa_command(&["render", "-"], &torn);
-    assert_eq!(end, Outcome::Success, "{said}");
+    let damaged = include_str!("../data/old.yaml").replace("'{\"ScaleDown\":", "'{\"ScaleDown\"");
+    let (outcome, _, stderr) = hpa_command(&["render", "-"], &damaged);
+    assert_eq!(outcome, Outcome::Success, "{stderr}");
     let field = "metadata.annotations.autoscaling.alpha.kubernetes.io/behavior";
     let expected = format!("default/web: {field}: dropped: it does not hold what it should");
-    assert!(said.contains(&expected) && !said.contains("status: dropped"), "{said}");
+    assert!(
+        stderr.contains(&expected) && !stderr.contains("status: dropped"),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -76,7 +79,7 @@ fn empty_input_exits_with_2() {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/load.csv");
     let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/policies/policies.yaml");
     for path in [empty, "-"] {
-        for words in [
+        for args in [
             &["hpa", "lint", path][..],
             &["hpa", "lint", "--format", "json", path],
             &["hpa", "render", path],
@@ -88,14 +91,17 @@ fn empty_input_exits_with_2() {
             &["policy", "admission", path],
             &["istio", "render", "--values", path],
         ] {
-            let (end, out, said) = burstctl(words, "# nothing\n---\n");
-            assert_eq!((end, out.as_str()), (Outcome::Incomplete, ""), "{words:?}: {said}");
-            assert!(said.contains("burstctl: no document was given\n"), "{words:?}: {said}");
+            let (outcome, out, stderr) = burstctl(args, "# nothing\n---\n");
+            assert_eq!((outcome, out.as_str()), (Outcome::Incomplete, ""), "{args:?}: {stderr}");
+            assert!(
+                stderr.contains("burstctl: no document was given\n"),
+                "{args:?}: {stderr}"
+            );
         }
     }
-    let (end, _, said) = hpa_command(&["lint", "-"], "apiVersion: v1\nkind: Service\n");
+    let (outcome, _, stderr) = hpa_command(&["lint", "-"], "apiVersion: v1\nkind: Service\n");
     assert_eq!(
-        (end, said.as_str()),
+        (outcome, stderr.as_str()),
         (Outcome::Success, "burstctl: 0 HPAs: 0 errors, 0 warnings\n")
     );
 }
@@ -133,24 +139,24 @@ fn a_document_without_a_kind_is_refused_as_kubectl_does() {
     for (behind, is_taken) in BEHIND {
         let text = format!("{hpa}\n{behind}");
         assert_eq!(kubectl_accepts(&text), is_taken, "kubectl and {behind:?}");
-        let (end, ..) = burstctl(&["hpa", "simulate", "-", "--trace", trace], &text);
-        assert_eq!(end == Outcome::Success, is_taken, "simulate {behind:?}");
+        let (outcome, ..) = burstctl(&["hpa", "simulate", "-", "--trace", trace], &text);
+        assert_eq!(outcome == Outcome::Success, is_taken, "simulate {behind:?}");
         // After two JSON objects, kubectl does not read YAML.
         for text in [text, format!("{hpa} {other}\n{behind}")] {
             let is_taken = kubectl_accepts(&text);
-            for words in [
+            for args in [
                 &["hpa", "lint", "-"][..],
                 &["hpa", "render", "-"],
                 &["hpa", "migrate", "-"],
                 &["hpa", "explain", "-"],
                 &["policy", "test", policies, "--hpa", "-"],
             ] {
-                let (end, out, said) = burstctl(words, &text);
-                assert_eq!(end == Outcome::Success, is_taken, "{words:?} {text:?}: {said}");
-                let passes_on = ["render", "migrate"].contains(&words[1]);
+                let (outcome, out, stderr) = burstctl(args, &text);
+                assert_eq!(outcome == Outcome::Success, is_taken, "{args:?} {text:?}: {stderr}");
+                let passes_on = ["render", "migrate"].contains(&args[1]);
                 assert!(
                     !passes_on || !out.contains("word") && !out.contains("\n5\n"),
-                    "{words:?}: {out}"
+                    "{args:?}: {out}"
                 );
             }
         }
@@ -174,19 +180,22 @@ fn kubectl_accepts(text: &str) -> bool {
 #[test]
 fn dropped_comments_are_reported() {
     let text = include_str!("../data/load.yaml");
-    let words = "burstctl: <stdin>:1:1: comments are not kept; this is the first one\n";
+    let expected = "burstctl: <stdin>:1:1: comments are not kept; this is the first one\n";
     for command in ["render", "migrate"] {
         assert_eq!(hpa_command(&[command, "-"], text).2, "");
-        assert_eq!(hpa_command(&[command, "-"], format!("# why\n{text}# more\n")).2, words);
+        assert_eq!(
+            hpa_command(&[command, "-"], format!("# why\n{text}# more\n")).2,
+            expected
+        );
     }
 }
 
 #[test]
 fn rendered_output_has_no_findings_and_renders_to_itself() {
-    let (end, once, _) = hpa_command(&["render", "-"], include_str!("../data/short.yaml"));
-    assert_eq!(end, Outcome::Success);
-    let (end, _, said) = hpa_command(&["lint", "-"], &once);
-    assert_eq!(end, Outcome::Success, "{said}");
+    let (outcome, once, _) = hpa_command(&["render", "-"], include_str!("../data/short.yaml"));
+    assert_eq!(outcome, Outcome::Success);
+    let (outcome, _, stderr) = hpa_command(&["lint", "-"], &once);
+    assert_eq!(outcome, Outcome::Success, "{stderr}");
     assert_eq!(hpa_command(&["render", "-"], &once).1, once);
 }
 
@@ -194,22 +203,22 @@ fn rendered_output_has_no_findings_and_renders_to_itself() {
 fn the_schema_accepts_what_render_accepts() {
     let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
     let json = |text: &str| documents(text).remove(0).content.unwrap().to_json();
-    let whole = json(include_str!("../data/short.yaml"));
+    let valid = json(include_str!("../data/short.yaml"));
     assert!(
-        schema.is_valid(&whole),
+        schema.is_valid(&valid),
         "{:?}",
-        schema.iter_errors(&whole).collect::<Vec<_>>()
+        schema.iter_errors(&valid).collect::<Vec<_>>()
     );
     for document in documents(include_str!("../data/short-wrong.yaml")).into_iter().take(3) {
-        let wrong = document.content.unwrap().to_json();
-        assert!(!schema.is_valid(&wrong), "{wrong}");
+        let invalid = document.content.unwrap().to_json();
+        assert!(!schema.is_valid(&invalid), "{invalid}");
     }
 }
 
 #[test]
 fn the_schema_is_printed() {
-    let (end, out, _) = hpa_command(&["render", "--schema"], "");
-    assert_eq!((end, out.as_str()), (Outcome::Success, SCHEMA));
+    let (outcome, out, _) = hpa_command(&["render", "--schema"], "");
+    assert_eq!((outcome, out.as_str()), (Outcome::Success, SCHEMA));
 }
 
 fn any_short() -> impl Strategy<Value = String> {
@@ -238,12 +247,12 @@ fn any_short() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn rendered_output_is_valid(text in any_short()) {
-        let source = Source { name: "short.yaml".to_owned(), text };
+        let source = SourceFile { name: "short.yaml".to_owned(), text };
         let input = Input::from_sources([source]);
         let rendered = render::render(&input, Options::default(), false);
         prop_assert_eq!(rendered.documents.len() + usize::from(!rendered.findings.is_empty()), 1);
         for text in rendered.documents {
-            let input = Input::from_sources([Source { name: String::new(), text }]);
+            let input = Input::from_sources([SourceFile { name: String::new(), text }]);
             let errors: Vec<_> = lint::check(&input, Options::default())
                 .into_iter()
                 .filter(|finding| finding.severity == Severity::Error)
@@ -255,8 +264,8 @@ proptest! {
     #[test]
     fn invalid_utf8_is_reported(mut bytes in any::<Vec<u8>>()) {
         bytes.push(0xff);
-        for words in ["render", "migrate", "lint", "explain"] {
-            prop_assert_eq!(hpa_command(&[words, "-"], &bytes).0, Outcome::Incomplete);
+        for args in ["render", "migrate", "lint", "explain"] {
+            prop_assert_eq!(hpa_command(&[args, "-"], &bytes).0, Outcome::Incomplete);
         }
     }
 
@@ -264,9 +273,9 @@ proptest! {
     fn no_input_makes_render_or_migrate_panic(text in any::<String>(), at in any::<prop::sample::Index>()) {
         let old = include_str!("../data/old.yaml");
         let cut = at.index(old.len());
-        let torn = format!("{}{text}{}", &old[..cut], &old[cut..]);
-        for words in ["render", "migrate", "lint", "explain"] {
-            prop_assert!(hpa_command(&[words, "-"], &torn).0.code() <= 2);
+        let damaged = format!("{}{text}{}", &old[..cut], &old[cut..]);
+        for args in ["render", "migrate", "lint", "explain"] {
+            prop_assert!(hpa_command(&[args, "-"], &damaged).0.code() <= 2);
         }
     }
 }

@@ -98,13 +98,13 @@ const PARTS: [&str; 74] = [
 pub(crate) fn document(rng: &mut Rng) -> String {
     let mut text = SOUND[rng.usize(0..SOUND.len())].to_owned();
     for _ in 0..rng.usize(1..4) {
-        let mut places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
-        places.push(text.len());
-        let place = places[rng.usize(0..places.len())];
+        let mut positions: Vec<usize> = text.char_indices().map(|(position, _)| position).collect();
+        positions.push(text.len());
+        let position = positions[rng.usize(0..positions.len())];
         let part = PARTS[rng.usize(0..PARTS.len())];
         match rng.u8(0..4) {
-            0 if place < text.len() => drop(text.remove(place)),
-            _ => text.insert_str(place, part),
+            0 if position < text.len() => drop(text.remove(position)),
+            _ => text.insert_str(position, part),
         }
     }
     text

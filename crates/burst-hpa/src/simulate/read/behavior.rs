@@ -7,7 +7,7 @@ use k8s_openapi::api::autoscaling::v2::{HPAScalingPolicy, HPAScalingRules, Horiz
 use super::error::ReadError;
 use super::quantity;
 use crate::behavior::{PolicyType, SelectPolicy};
-use crate::simulate::plan::{Behavior, Policy, Rules, Step};
+use crate::simulate::plan::{AllowedChange, Behavior, Policy, Rules};
 
 const UP: &str = "spec.behavior.scaleUp";
 const DOWN: &str = "spec.behavior.scaleDown";
@@ -60,11 +60,11 @@ fn policy(policy: &HPAScalingPolicy, at: &str) -> Result<Policy, ReadError> {
         .parse()
         .map_err(ReadError::unknown_value(format!("{at}.type")))?
     {
-        PolicyType::Pods => Step::Pods(policy.value),
-        PolicyType::Percent => Step::Percent(policy.value),
+        PolicyType::Pods => AllowedChange::Pods(policy.value),
+        PolicyType::Percent => AllowedChange::Percent(policy.value),
     };
     Ok(Policy {
-        step,
+        allowed_change: step,
         period: seconds(policy.period_seconds, format!("{at}.periodSeconds"))?,
     })
 }

@@ -5,10 +5,10 @@ use k8s_openapi::api::autoscaling::v2::{MetricIdentifier, MetricSpec, MetricTarg
 use super::error::ReadError;
 use super::{quantity, selector};
 use crate::metric::{SourceType, TargetType};
-use crate::simulate::plan::{Metric, Object, ResourceTarget, Series, SingleValueTarget};
+use crate::simulate::plan::{MetricSource, Object, ResourceTargetValue, Series, SingleValueTarget};
 
 /// All metrics; a defaulted spec has at least one.
-pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
+pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<MetricSource>, ReadError> {
     if specs.is_empty() {
         return Err(ReadError::missing("spec.metrics"));
     }
@@ -19,59 +19,59 @@ pub(super) fn all(specs: &[MetricSpec]) -> Result<Vec<Metric>, ReadError> {
         .collect()
 }
 
-fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
+fn metric(spec: &MetricSpec, at: &str) -> Result<MetricSource, ReadError> {
     match spec
         .type_
         .parse()
         .map_err(ReadError::unknown_value(format!("{at}.type")))?
     {
         SourceType::Resource => {
-            let source = there(spec.resource.as_ref(), at, "resource")?;
+            let source = required(spec.resource.as_ref(), at, "resource")?;
             let target = resource_target(&source.target, &format!("{at}.resource.target"))?;
-            Ok(Metric::Resource {
+            Ok(MetricSource::Resource {
                 resource: source.name.clone(),
                 target,
             })
         }
         SourceType::ContainerResource => {
-            let source = there(spec.container_resource.as_ref(), at, "containerResource")?;
+            let source = required(spec.container_resource.as_ref(), at, "containerResource")?;
             let target = resource_target(&source.target, &format!("{at}.containerResource.target"))?;
-            Ok(Metric::ContainerResource {
+            Ok(MetricSource::ContainerResource {
                 resource: source.name.clone(),
                 container: source.container.clone(),
                 target,
             })
         }
         SourceType::Pods => {
-            let source = there(spec.pods.as_ref(), at, "pods")?;
+            let source = required(spec.pods.as_ref(), at, "pods")?;
             let field = format!("{at}.pods.target.averageValue");
             let average = source
                 .target
                 .average_value
                 .as_ref()
                 .ok_or_else(|| ReadError::missing(field.as_str()))?;
-            Ok(Metric::Pods {
+            Ok(MetricSource::Pods {
                 metric: series(&source.metric),
                 average: quantity::milli(average, &field)?,
             })
         }
         SourceType::Object => {
-            let source = there(spec.object.as_ref(), at, "object")?;
+            let source = required(spec.object.as_ref(), at, "object")?;
             let object = Object {
                 kind: source.described_object.kind.clone(),
                 name: source.described_object.name.clone(),
             };
             let target = object_target(&source.target, &format!("{at}.object.target"))?;
-            Ok(Metric::Object {
+            Ok(MetricSource::Object {
                 object,
                 metric: series(&source.metric),
                 target,
             })
         }
         SourceType::External => {
-            let source = there(spec.external.as_ref(), at, "external")?;
+            let source = required(spec.external.as_ref(), at, "external")?;
             let target = external_target(&source.target, &format!("{at}.external.target"))?;
-            Ok(Metric::External {
+            Ok(MetricSource::External {
                 metric: series(&source.metric),
                 target,
             })
@@ -79,7 +79,7 @@ fn metric(spec: &MetricSpec, at: &str) -> Result<Metric, ReadError> {
     }
 }
 
-fn there<'a, T>(source: Option<&'a T>, at: &str, name: &str) -> Result<&'a T, ReadError> {
+fn required<'a, T>(source: Option<&'a T>, at: &str, name: &str) -> Result<&'a T, ReadError> {
     source.ok_or_else(|| ReadError::missing(format!("{at}.{name}")))
 }
 
@@ -87,21 +87,21 @@ fn series(metric: &MetricIdentifier) -> Series {
     let selector = metric.selector.as_ref();
     Series {
         name: metric.name.clone(),
-        selector: selector::printed(selector),
+        selector: selector::go_format(selector),
         fault: selector::fault(selector),
     }
 }
 
-/// The controller goes by the value that is set, not by `target.type`; of two it takes the average.
-fn resource_target(target: &MetricTarget, at: &str) -> Result<ResourceTarget, ReadError> {
+/// The controller uses the value that is set, whatever `target.type` is. If both are set, it uses the average.
+fn resource_target(target: &MetricTarget, at: &str) -> Result<ResourceTargetValue, ReadError> {
     if let Some(average) = &target.average_value {
-        return Ok(ResourceTarget::AverageValue(quantity::milli(
+        return Ok(ResourceTargetValue::AverageValue(quantity::milli(
             average,
             &format!("{at}.averageValue"),
         )?));
     }
     match target.average_utilization {
-        Some(percent) => Ok(ResourceTarget::Utilization(percent)),
+        Some(percent) => Ok(ResourceTargetValue::Utilization(percent)),
         None => Err(ReadError::missing(format!("{at}.averageUtilization"))),
     }
 }

@@ -51,7 +51,7 @@ impl TryFrom<&WrittenPod> for Pod {
 impl TryFrom<&PodSpec> for Requests {
     type Error = ReadError;
 
-    /// Reads what the pods of this spec, as the API server stores it, request.
+    /// Reads the requests of the pods of this spec, as the API server stores it.
     ///
     /// # Errors
     /// Names the first request that is not a quantity.

@@ -6,8 +6,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 
 use crate::validate::content;
 
-/// As Go's `%+v` prints it.
-pub(super) fn printed(selector: Option<&LabelSelector>) -> String {
+/// Returns the selector as Go's `%+v` prints it.
+pub(super) fn go_format(selector: Option<&LabelSelector>) -> String {
     let Some(selector) = selector else {
         return "nil".to_owned();
     };
@@ -28,7 +28,7 @@ pub(super) fn printed(selector: Option<&LabelSelector>) -> String {
     text
 }
 
-/// Why the controller cannot use the selector: the error of `LabelSelectorAsSelector`. Go visits labels in any
+/// Returns why the controller cannot use the selector: the error of `LabelSelectorAsSelector`. Go visits labels in any
 /// order, so with several invalid ones it may report another.
 pub(super) fn fault(selector: Option<&LabelSelector>) -> Option<String> {
     let LabelSelector {
@@ -58,20 +58,20 @@ fn expression(requirement: &LabelSelectorRequirement) -> Option<String> {
 
 /// All errors of a requirement: its key, the number of its values, and each value.
 fn faults(key: &str, values: &[String], number: Option<&str>) -> Vec<String> {
-    let key_fault = joined(&content::label_key(key)).map(|fault| format!("key: Invalid value: {key:?}: {fault}"));
+    let key_fault = join_faults(&content::label_key(key)).map(|fault| format!("key: Invalid value: {key:?}: {fault}"));
     let number_fault = number.map(|fault| format!("values: Invalid value: {}: {fault}", printed_values(values)));
     let value_faults = values.iter().enumerate().filter_map(|(index, value)| {
-        let fault = joined(&content::label_value(value))?;
+        let fault = join_faults(&content::label_value(value))?;
         Some(format!("values[{index}][{key}]: Invalid value: {value:?}: {fault}"))
     });
     key_fault.into_iter().chain(number_fault).chain(value_faults).collect()
 }
 
-fn joined(faults: &[String]) -> Option<String> {
+fn join_faults(faults: &[String]) -> Option<String> {
     (!faults.is_empty()).then(|| faults.join("; "))
 }
 
-/// As JSON; Go has dropped an empty list by then.
+/// Returns the values as JSON. Go has dropped an empty list by then.
 fn printed_values(values: &[String]) -> String {
     let quoted: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
     if quoted.is_empty() {
@@ -111,11 +111,11 @@ mod tests {
             match_expressions: Some(vec![requirement("In", &["a", "b"])]),
         };
         assert_eq!(
-            printed(Some(&selector)),
+            go_format(Some(&selector)),
             "&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{\
              LabelSelectorRequirement{Key:tier,Operator:In,Values:[a b],},},}"
         );
-        assert_eq!(printed(None), "nil");
+        assert_eq!(go_format(None), "nil");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The status that a controller left in the cluster.
 
-use crate::simulate::conditions::Condition;
+use crate::simulate::conditions::SimulatedCondition;
 use crate::simulate::metric::MetricValue;
-use crate::simulate::status::Status;
+use crate::simulate::status::SimulatedStatus;
 use crate::simulate::time::Time;
-use crate::status::{Condition as ReadCondition, ConditionStatus, CurrentMetric, Status as ReadStatus};
+use crate::status::{ConditionStatus, CurrentMetric, HpaCondition as ReadCondition, HpaStatus as ReadStatus};
 
-impl From<&ReadStatus> for Status {
+impl From<&ReadStatus> for SimulatedStatus {
     /// Reads the status that a controller continues from; times count from the Unix epoch.
     fn from(status: &ReadStatus) -> Self {
         Self {
@@ -25,9 +25,9 @@ impl From<&ReadStatus> for Status {
     }
 }
 
-fn condition(condition: &ReadCondition) -> Condition {
+fn condition(condition: &ReadCondition) -> SimulatedCondition {
     let since = condition.last_transition_time;
-    Condition {
+    SimulatedCondition {
         kind: condition.condition_type.clone(),
         status: condition.status == ConditionStatus::True,
         reason: condition.reason.clone(),
@@ -56,7 +56,7 @@ mod tests {
             "currentMetrics":[{"type":"External","external":{"metric":{"name":"m"},"current":{"value":"1500m"}}}],
             "conditions":[{"type":"ScaledToZero","status":"True","reason":"ScaledToZero","message":"m"}]}}"#;
         let hpa = decode(&Node::from_json(text).unwrap()).unwrap();
-        let status = Status::from(&ReadStatus::of(&hpa).unwrap());
+        let status = SimulatedStatus::from(&ReadStatus::of(&hpa).unwrap());
         assert!(status.is_zeroed());
         assert_eq!(status.last_scale_time, Some(Time::from_secs(5)));
         assert_eq!(

@@ -131,9 +131,9 @@ impl CommandOutput {
         let mut lines = self.text.lines();
         let line = lines.find(|line| line.split_whitespace().nth(1) == Some(about))?;
         let advice = lines.next().filter(|line| line.starts_with("         what to do: "));
-        let args = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let lines: Vec<_> = [Some(line), advice].into_iter().flatten().map(args).collect();
-        Some(lines.join("\n"))
+        let single_spaced = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let found: Vec<_> = [Some(line), advice].into_iter().flatten().map(single_spaced).collect();
+        Some(found.join("\n"))
     }
 }
 

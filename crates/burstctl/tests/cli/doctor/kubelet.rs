@@ -65,17 +65,17 @@ fn acceptor() -> TlsAcceptor {
 
 async fn forward(connection: TcpStream, acceptor: TlsAcceptor, target: SocketAddr) {
     let connection = acceptor.accept(connection).await.unwrap();
-    let mut asked = String::new();
+    let mut requested = String::new();
     #[allow(clippy::result_large_err, reason = "the library's")]
     let upgrade = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
-        asked = request.uri().to_string();
+        requested = request.uri().to_string();
         let protocol = PROTOCOL.parse().unwrap();
         response.headers_mut().insert("sec-websocket-protocol", protocol);
         Ok(response)
     };
     let mut client = tokio_tungstenite::accept_hdr_async(connection, upgrade).await.unwrap();
-    assert!(asked.starts_with("/portForward/"), "{asked}");
-    let port: u16 = asked.rsplit_once("port=").unwrap().1.parse().unwrap();
+    assert!(requested.starts_with("/portForward/"), "{requested}");
+    let port: u16 = requested.rsplit_once("port=").unwrap().1.parse().unwrap();
     let message = |channel: u8, bytes: &[u8]| Message::Binary(Bytes::from([&[channel], bytes].concat()));
     for channel in CHANNELS {
         client.send(message(channel, &port.to_le_bytes())).await.unwrap();

@@ -17,9 +17,9 @@ const SOON: Duration = Duration::from_secs(120);
 
 /// Waits until the lines about a check contain `expected`.
 #[track_caller]
-fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, expected: &str) -> CommandOutput {
+fn wait_for(run_doctor: impl Fn() -> CommandOutput, about: &str, expected: &str) -> CommandOutput {
     wait::for_ok(SOON, &format!("{about}: {expected}"), || {
-        let output = ask();
+        let output = run_doctor();
         if output.find(about).is_some_and(|lines| lines.contains(expected)) {
             Ok(output)
         } else {
@@ -30,9 +30,9 @@ fn wait_for(ask: impl Fn() -> CommandOutput, about: &str, expected: &str) -> Com
 
 /// Waits until `doctor` shows the result of the first poll.
 #[track_caller]
-fn wait_until_healthy(ask: impl Fn() -> CommandOutput) -> CommandOutput {
+fn wait_until_healthy(run_doctor: impl Fn() -> CommandOutput) -> CommandOutput {
     wait::for_ok(SOON, "all is well", || {
-        let output = ask();
+        let output = run_doctor();
         if output.code == Some(0) && output.text.contains("with replicas: 1") {
             Ok(output)
         } else {
@@ -69,10 +69,10 @@ fn each_missing_part_is_found_by_its_check() {
     insta::assert_snapshot!("doctor_without_a_gateway", mask_changing_numbers(&nothing.text));
 
     let gateway = Gateway::installed(cluster, Version::Tested);
-    let output = wait_until_healthy(|| gateway.doctor(&[]));
-    insta::assert_snapshot!("doctor_well", mask_changing_numbers(&output.text));
+    let healthy = wait_until_healthy(|| gateway.doctor(&[]));
+    insta::assert_snapshot!("doctor_well", mask_changing_numbers(&healthy.text));
     let json = gateway.doctor(&["--output", "json"]).text;
-    assert_eq!(json.lines().count(), output.text.lines().count() - 1, "{json}");
+    assert_eq!(json.lines().count(), healthy.text.lines().count() - 1, "{json}");
     let first = "{\"check\":\"api-server\",\"of\":\"\",\"verdict\":\"ok\",\"found\":\"Kubernetes v";
     assert!(json.starts_with(first), "{json}");
 
@@ -93,22 +93,22 @@ fn each_missing_part_is_found_by_its_check() {
     let egress = r#"{"spec":{"selector":{"matchLabels":{"istio":"egressgateway"}}}}"#;
     insta::assert_snapshot!("doctor_plugin", with(egress).check("plugin"));
     let rollouts = r#"[{"group":"argoproj.io","version":"v1alpha1","resource":"rollouts","kind":"Rollout"}]"#;
-    let output = with(&format!(
+    let misconfigured = with(&format!(
         r#"{{"spec":{{"selector":{{"matchLabels":{{"istio":"ingressgateway"}}}},
         "pluginConfig":{{"cluster":"burst_kube_api","max_staleness":"15s","workloads":{rollouts}}}}}}}"#
     ));
-    assert_eq!(output.code, Some(1), "{output:?}");
+    assert_eq!(misconfigured.code, Some(1), "{misconfigured:?}");
     assert_eq!(
         mask_changing_numbers(&readme_example("burstctl doctor")),
-        mask_changing_numbers(&output.text)
+        mask_changing_numbers(&misconfigured.text)
     );
 
     cluster.kubectl(&["delete", "clusterrolebinding", "burst-metrics"]);
-    let output = wait_for(|| gateway.doctor(&[]), "poll", "15 s are allowed");
-    assert_eq!(output.code, Some(1), "{output:?}");
-    assert!(output.check("poll").contains(" forbidden;"), "{output:?}");
+    let forbidden = wait_for(|| gateway.doctor(&[]), "poll", "15 s are allowed");
+    assert_eq!(forbidden.code, Some(1), "{forbidden:?}");
+    assert!(forbidden.check("poll").contains(" forbidden;"), "{forbidden:?}");
     assert!(
-        output
+        forbidden
             .check("poll")
             .ends_with("the role does not allow a list; see the rbac check, and the proxy's log for its name")
     );
@@ -126,8 +126,8 @@ fn check_that_missing_rights_are_reported(gateway: &Gateway) {
     let cluster = &gateway.cluster;
     cluster.kubectl(&["create", "serviceaccount", "reader"]);
     let kubeconfig = Kubeconfig::of(cluster, "reader");
-    let ask = || doctor(&kubeconfig.path(), &[]);
-    let output = ask();
+    let run_doctor = || doctor(&kubeconfig.path(), &[]);
+    let output = run_doctor();
     assert_eq!(output.code, Some(2), "{output:?}");
     insta::assert_snapshot!("doctor_pods_without_rights", output.check("pods"));
     let give = |resource: &str| {
@@ -145,7 +145,7 @@ fn check_that_missing_rights_are_reported(gateway: &Gateway) {
     };
     give("pods");
     // The API server needs a moment to apply a new role.
-    let output = wait_for(ask, "pods", "1 in istio-system");
+    let output = wait_for(run_doctor, "pods", "1 in istio-system");
     insta::assert_snapshot!("doctor_plugin_without_rights", output.check("plugin"));
     insta::assert_snapshot!("doctor_rbac_without_rights", output.check("rbac"));
     insta::assert_snapshot!("doctor_envoy_without_rights", output.check("envoy"));
@@ -155,8 +155,8 @@ fn check_that_missing_rights_are_reported(gateway: &Gateway) {
 fn one_envoy_is_checked_without_a_cluster() {
     let gateway = Gateway::installed(Gateway::bare(), Version::Oldest);
     let admin = gateway.envoy.admin_url("");
-    let ask = || doctor_without_cluster(&["--admin", &admin]);
-    let output = wait_until_healthy(ask);
+    let run_doctor = || doctor_without_cluster(&["--admin", &admin]);
+    let output = wait_until_healthy(run_doctor);
     insta::assert_snapshot!("doctor_of_an_envoy", mask_changing_numbers(&output.text));
     check_that_the_recorded_stats_are_current(&gateway.envoy);
 

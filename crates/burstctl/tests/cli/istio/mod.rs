@@ -47,8 +47,8 @@ fn shipped(set: &str) -> Vec<Value> {
     let output = Command::new(Part::Kubectl.path())
         .arg("kustomize")
         .arg(repository().join("istio").join(set))
-        .output();
-    let output = output.unwrap();
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     objects(
@@ -59,15 +59,15 @@ fn shipped(set: &str) -> Vec<Value> {
 }
 
 fn rendered(values: &str) -> Vec<Value> {
-    let (end, out, said) = burstctl(&["istio", "render", "--values", "-"], values);
-    assert_eq!(end, Outcome::Success, "{values}\n{said}");
+    let (outcome, out, stderr) = burstctl(&["istio", "render", "--values", "-"], values);
+    assert_eq!(outcome, Outcome::Success, "{values}\n{stderr}");
     objects(&out)
 }
 
 fn refused(values: &str) -> String {
-    let (end, out, said) = burstctl(&["istio", "render", "--values", "-"], values);
-    assert_eq!((end, out.as_str()), (Outcome::ProblemsFound, ""), "{values}");
-    said
+    let (outcome, out, stderr) = burstctl(&["istio", "render", "--values", "-"], values);
+    assert_eq!((outcome, out.as_str()), (Outcome::ProblemsFound, ""), "{values}");
+    stderr
 }
 
 fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
@@ -100,14 +100,17 @@ fn the_values_of_the_shipped_manifests_render_the_shipped_manifests() {
 
 #[test]
 fn a_gateway_with_custom_labels_needs_a_service_account() {
-    let said = refused(&format!("# values\n{MODULE}labels: {{app: edge}}\n"));
-    let words = "name it: pods with these labels need not run as istio-ingressgateway, and the role is for their \
+    let stderr = refused(&format!("# values\n{MODULE}labels: {{app: edge}}\n"));
+    let advice = "name it: pods with these labels need not run as istio-ingressgateway, and the role is for their \
                  ServiceAccount alone";
-    assert!(said.contains("error[values]: serviceAccount: "), "{said}");
-    assert!(said.contains(words) && said.contains("--> <stdin>:2:1\n"), "{said}");
+    assert!(stderr.contains("error[values]: serviceAccount: "), "{stderr}");
+    assert!(
+        stderr.contains(advice) && stderr.contains("--> <stdin>:2:1\n"),
+        "{stderr}"
+    );
     for superset in ["{istio: ingressgateway, app: edge}", "{istio: ingress}"] {
         assert!(
-            refused(&format!("{MODULE}labels: {superset}\n")).contains(words),
+            refused(&format!("{MODULE}labels: {superset}\n")).contains(advice),
             "{superset}"
         );
     }
@@ -130,7 +133,7 @@ fn a_gateway_with_custom_labels_needs_a_service_account() {
 }
 
 #[test]
-fn namespaces_render_a_role_each_instead_of_a_cluster_role() {
+fn namespaces_render_one_role_each_instead_of_a_cluster_role() {
     let objects = rendered(&format!(
         "{MODULE}namespace: edge\nserviceAccount: edge\nnamespaces: [shop, data, shop]\n"
     ));
@@ -236,26 +239,26 @@ fn an_envoy_filter_can_load_the_module_from_a_file() {
 
 #[test]
 fn the_authorization_policy_follows_the_prefix_and_the_networks() {
-    let lock = |values: &str| {
+    let policy = |values: &str| {
         of_kind(&rendered(&format!("{MODULE}{values}")), "AuthorizationPolicy")
             .pop()
             .cloned()
     };
-    let shipped = lock("").unwrap();
-    let networks = |lock: &Value| lock["spec"]["rules"][0]["from"][0]["source"]["notRemoteIpBlocks"].clone();
+    let shipped = policy("").unwrap();
+    let networks = |policy: &Value| policy["spec"]["rules"][0]["from"][0]["source"]["notRemoteIpBlocks"].clone();
     assert!(networks(&shipped).as_array().unwrap().contains(&json!("10.0.0.0/8")));
-    let own = "labels: {app: edge}\nserviceAccount: edge\nallowedNetworks: [192.0.2.0/24, '2001:db8::1']\n";
-    let own = lock(&format!("{own}config: {{endpoints: {{prefix: /load/}}}}\n")).unwrap();
+    let values = "labels: {app: edge}\nserviceAccount: edge\nallowedNetworks: [192.0.2.0/24, '2001:db8::1']\n";
+    let own = policy(&format!("{values}config: {{endpoints: {{prefix: /load/}}}}\n")).unwrap();
     assert_eq!(networks(&own), json!(["192.0.2.0/24", "2001:db8::1"]));
     assert_eq!(
         own["spec"]["rules"][0]["to"][0]["operation"]["paths"],
         json!(["/load", "/load/*"])
     );
     assert_eq!(own["spec"]["selector"], json!({"matchLabels": {"app": "edge"}}));
-    assert_eq!(lock("config: {endpoints: {enabled: false}}\n"), None);
+    assert_eq!(policy("config: {endpoints: {enabled: false}}\n"), None);
     let sidecar = "proxy: sidecar\nnamespace: shop\n";
-    assert_eq!(lock(sidecar), None, "it answers no path");
-    let all = lock(&format!("{sidecar}config: {{endpoints: {{enabled: true}}}}\n")).unwrap();
+    assert_eq!(policy(sidecar), None, "it answers no path");
+    let all = policy(&format!("{sidecar}config: {{endpoints: {{enabled: true}}}}\n")).unwrap();
     assert_eq!(all["spec"].get("selector"), None, "every sidecar of the namespace");
 }
 
@@ -272,8 +275,8 @@ fn the_api_server_accepts_custom_manifests() {
     for proxy in ["gateway", "sidecar"] {
         for form in ["wasmplugin", "trafficextension", "envoyfilter"] {
             let values = format!("proxy: {proxy}\nform: {form}\n{MODULE}{own}{read}");
-            let (end, set, said) = burstctl(&["istio", "render", "--values", "-"], values);
-            assert_eq!(end, Outcome::Success, "{said}");
+            let (outcome, set, stderr) = burstctl(&["istio", "render", "--values", "-"], values);
+            assert_eq!(outcome, Outcome::Success, "{stderr}");
             cluster.apply(&set);
             let can = |verb: &str, what: &str, namespace: &str| {
                 let account = "--as=system:serviceaccount:edge:edge";
@@ -292,7 +295,7 @@ fn the_api_server_accepts_custom_manifests() {
             cluster.kubectl_with(&["delete", "--filename=-"], &set);
         }
     }
-    let (end, set, said) = burstctl(&["istio", "render", "--values", "-"], EXAMPLE);
-    assert_eq!(end, Outcome::Success, "{said}");
+    let (outcome, set, stderr) = burstctl(&["istio", "render", "--values", "-"], EXAMPLE);
+    assert_eq!(outcome, Outcome::Success, "{stderr}");
     cluster.apply(&set);
 }

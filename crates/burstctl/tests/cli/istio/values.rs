@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_wrong_value_is_reported_with_its_position() {
-    for (values, place, words) in [
+    for (values, position, words) in [
         ("labls: {a: b}\n", "3:1", "unknown field `labls`"),
         ("proxy: waypoint\n", "3:8", "unknown variant `waypoint`"),
         (
@@ -69,9 +69,9 @@ fn a_wrong_value_is_reported_with_its_position() {
         ("name: a\nname: b\n", "4:1", "written twice"),
     ] {
         let message = refused(&format!("# values\n{MODULE}{values}"));
-        let place = place.replacen("1:1", "2:1", 1);
+        let position = position.replacen("1:1", "2:1", 1);
         assert!(
-            message.contains(&format!("--> <stdin>:{place}\n")) && message.contains(words),
+            message.contains(&format!("--> <stdin>:{position}\n")) && message.contains(words),
             "{values}{message}"
         );
     }
@@ -83,14 +83,14 @@ fn a_wrong_value_is_reported_with_its_position() {
     );
     let message = refused("module:\n  image: r/b\n  digest: 12\n");
     assert!(message.contains("--> <stdin>:3:11\n"), "{message}");
-    for (values, end) in [
+    for (values, outcome) in [
         ("a: [\n", Outcome::Incomplete),
         ("", Outcome::Incomplete),
         ("a: 1\n---\na: 2\n", Outcome::Incomplete),
     ] {
         assert_eq!(
             burstctl(&["istio", "render", "--values", "-"], values).0,
-            end,
+            outcome,
             "{values}"
         );
     }
@@ -98,8 +98,8 @@ fn a_wrong_value_is_reported_with_its_position() {
 
 #[test]
 fn the_schema_accepts_what_render_accepts() {
-    let (end, out, _) = burstctl(&["istio", "render", "--schema"], "");
-    assert_eq!((end, out.as_str()), (Outcome::Success, SCHEMA));
+    let (outcome, out, _) = burstctl(&["istio", "render", "--schema"], "");
+    assert_eq!((outcome, out.as_str()), (Outcome::Success, SCHEMA));
     let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
     let json = |text: &str| documents(text).remove(0).content.unwrap().to_json();
     let example = json(EXAMPLE);

@@ -17,7 +17,7 @@ fn an_invalid_policy_is_reported_with_its_line() {
             String::from_utf8(output.stderr).unwrap().replace(path, "FILE"),
         )
     };
-    for (text, said) in [
+    for (text, expected) in [
         (
             format!("{policy}spec:\n  rules:\n  - metric: a\n"),
             "FILE:6:5: shop/p: spec.rules[0]: has neither",
@@ -49,8 +49,11 @@ fn an_invalid_policy_is_reported_with_its_line() {
         ),
         ("a: [\n".to_owned(), "FILE:"),
     ] {
-        let (code, words) = run(&text);
-        assert!(code == Some(2) && words.contains(said), "{text}\n{code:?} {words}");
+        let (code, output) = run(&text);
+        assert!(
+            code == Some(2) && output.contains(expected),
+            "{text}\n{code:?} {output}"
+        );
     }
 }
 
@@ -94,9 +97,9 @@ fn the_guide_shows_the_real_output() {
         read("crates/burstctl/tests/data/policies/policies.yaml"),
     );
     let (_, shown) = guide.split_once("$ burstctl policy test ").unwrap();
-    let (words, shown) = shown.split_once("\n```").unwrap().0.split_once('\n').unwrap();
+    let (args, shown) = shown.split_once("\n```").unwrap().0.split_once('\n').unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_burstctl"));
-    command.args(["policy", "test"]).args(words.split(' '));
+    command.args(["policy", "test"]).args(args.split(' '));
     let folder = repository().join("crates/burstctl/tests/data/policies");
     assert_eq!(
         text(&command.current_dir(folder).output().unwrap().stdout).trim_end(),

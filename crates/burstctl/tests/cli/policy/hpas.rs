@@ -18,16 +18,16 @@ fn a_short_form_is_tested_as_the_hpa_it_renders_to() {
         ("other", 1, "shop/web: other{queue=orders}: refused: "),
     ] {
         let output = set.run("test", &["--hpa", file(&[short(metric)]).path().to_str().unwrap()]);
-        let (out, said) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(code), "{out}{said}");
-        assert!(out.starts_with(expected), "{out}{said}");
+        let (out, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{out}{stderr}");
+        assert!(out.starts_with(expected), "{out}{stderr}");
     }
     let mut wrong = short("queue");
     wrong["max"] = json!(0);
     let output = set.run("test", &["--hpa", file(&[wrong]).path().to_str().unwrap()]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("burstctl: shop/web: spec.maxReplicas: "), "{said}");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.starts_with("burstctl: shop/web: spec.maxReplicas: "), "{stderr}");
 }
 
 #[test]

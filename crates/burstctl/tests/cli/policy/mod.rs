@@ -106,23 +106,23 @@ impl Set {
 
 /// Returns the message of the API server for each HPA that it rejects, by `namespace/name`.
 fn applied(cluster: &ControlPlane, hpas: &[Value]) -> BTreeMap<String, String> {
-    let mut refused = BTreeMap::new();
+    let mut refusals = BTreeMap::new();
     for namespace in random::NAMESPACES {
-        let here: Vec<_> = hpas
+        let in_namespace: Vec<_> = hpas
             .iter()
             .filter(|hpa| hpa["metadata"]["namespace"] == namespace)
             .cloned()
             .collect();
-        let Err(message) = cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &documents(&here)) else {
+        let Err(message) = cluster.try_kubectl(&["create", "--dry-run=server", "-f", "-"], &documents(&in_namespace))
+        else {
             continue;
         };
         for line in message.lines().filter(|line| line.starts_with("Error from server")) {
-            let name = line.split('"').find(|word| word.starts_with("hpa-"));
-            let name = name.unwrap_or_else(|| panic!("{line}"));
-            refused.insert(format!("{namespace}/{name}"), line.replace("\\\"", "\""));
+            let name = (line.split('"').find(|part| part.starts_with("hpa-"))).unwrap_or_else(|| panic!("{line}"));
+            refusals.insert(format!("{namespace}/{name}"), line.replace("\\\"", "\""));
         }
     }
-    refused
+    refusals
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_thousand_rules_fit_an_admission_policy() {
         (ten("queue_depth", "web"), None),
         (
             ten("queue_depth", "api"),
-            Some("rule 1000 asks for a selector that is at least as narrow as"),
+            Some("rule 1000 requires a selector that is at least as narrow as"),
         ),
         (ten("metric_998_ab12", "web"), Some("rule 999 denies it")),
         (

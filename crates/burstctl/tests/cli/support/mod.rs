@@ -64,6 +64,6 @@ pub(crate) fn burstctl_styled(args: &[&str], stdin: impl AsRef<[u8]>, styled: bo
 pub(crate) fn transcript(args: &[&str], stdin: &str) -> String {
     let (outcome, out, messages) = hpa_command(args, stdin);
     let mut output = String::new();
-    write!(output, "{out}--- words\n{messages}--- end {}", outcome.code()).unwrap();
+    write!(output, "{out}--- stderr\n{messages}--- exit code {}", outcome.code()).unwrap();
     output
 }

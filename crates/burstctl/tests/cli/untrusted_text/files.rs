@@ -161,8 +161,8 @@ proptest! {
         let folder = Folder(tempfile::tempdir().unwrap());
         let all = folder.write(&texts.args[0], file(&objects(&texts)));
         let absent = format!("{all}{}", texts.args[1].replace(['/', '\0'], "_"));
-        for asked in hpa_commands(&all).iter().chain(&hpa_commands(&absent)) {
-            check(asked)?;
+        for command in hpa_commands(&all).iter().chain(&hpa_commands(&absent)) {
+            check(command)?;
         }
     }
 
@@ -173,8 +173,8 @@ proptest! {
         let yaml = folder.write(a, format!("{b}: \"{c}\"\nkind: {d}\n---\n{a}\n---\n- {b}\n"));
         let json = folder.write(b, format!("{}\n{}\n", json!(a), json!([b])));
         for path in [&yaml, &json] {
-            for asked in &hpa_commands(path) {
-                check(asked)?;
+            for command in &hpa_commands(path) {
+                check(command)?;
             }
             for args in [
                 vec!["policy", "test", path, "--hpa", path],
@@ -191,8 +191,8 @@ proptest! {
     fn text_from_policies_is_escaped(texts in any_texts()) {
         let folder = Folder(tempfile::tempdir().unwrap());
         let hpas = folder.write(&texts.args[0], file(&objects(&texts)));
-        for (place, policy) in policies(&texts).into_iter().enumerate() {
-            let path = folder.write(&format!("{place}{}", texts.args[1]), file(&[policy]));
+        for (index, policy) in policies(&texts).into_iter().enumerate() {
+            let path = folder.write(&format!("{index}{}", texts.args[1]), file(&[policy]));
             let user = texts.args[2].replace('\0', "");
             for default in ["allow", "deny"] {
                 let test = ["policy", "test", &path, "--default", default, "--user", &user, "--hpa", &hpas];
@@ -208,8 +208,8 @@ proptest! {
         let folder = Folder(tempfile::tempdir().unwrap());
         let trace = folder.write("trace", format!("seconds,{}\n0,1\n60,{}\n", texts.args[0], texts.args[1]));
         let sound = folder.write("sound", format!("seconds,{}\n0,1\n60,5\n", texts.args[0].replace([',', '\n', '\r'], "")));
-        for (place, hpa) in objects(&texts).into_iter().enumerate() {
-            let path = folder.write(&format!("{place}{}", texts.args[2]), file(&[hpa]));
+        for (index, hpa) in objects(&texts).into_iter().enumerate() {
+            let path = folder.write(&format!("{index}{}", texts.args[2]), file(&[hpa]));
             for trace in [&trace, &sound] {
                 for (format, kind) in [("table", Printed::Lines), ("json", Printed::Data), ("plot", Printed::Lines), ("svg", Printed::Data)] {
                     check(&(vec!["hpa", "simulate", &path, "--trace", trace, "--format", format], kind))?;

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A path that is only written out for an error.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
+pub(crate) struct FieldPath<'a> {
+    parent: Option<&'a FieldPath<'a>>,
     segment: Segment<'a>,
 }
 
@@ -16,21 +16,21 @@ enum Segment<'a> {
     Item(usize),
 }
 
-impl<'a> Path<'a> {
-    pub(crate) const ROOT: Path<'static> = Path {
+impl<'a> FieldPath<'a> {
+    pub(crate) const ROOT: FieldPath<'static> = FieldPath {
         parent: None,
         segment: Segment::Root,
     };
 
-    pub(crate) fn field(&'a self, name: &'a str) -> Path<'a> {
-        Path {
+    pub(crate) fn field(&'a self, name: &'a str) -> FieldPath<'a> {
+        FieldPath {
             parent: Some(self),
             segment: Segment::Field(name),
         }
     }
 
-    pub(crate) fn item(&'a self, index: usize) -> Path<'a> {
-        Path {
+    pub(crate) fn item(&'a self, index: usize) -> FieldPath<'a> {
+        FieldPath {
             parent: Some(self),
             segment: Segment::Item(index),
         }
@@ -41,7 +41,7 @@ impl<'a> Path<'a> {
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             parent.fmt(f)?;
@@ -57,11 +57,11 @@ impl fmt::Display for Path<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Path;
+    use super::FieldPath;
 
     #[test]
     fn a_path_reads_as_the_apiserver_writes_it() {
-        let spec = Path::ROOT.field("spec");
+        let spec = FieldPath::ROOT.field("spec");
         let metrics = spec.field("metrics");
         let second = metrics.item(1);
         assert_eq!(second.field("type").to_string(), "spec.metrics[1].type");
