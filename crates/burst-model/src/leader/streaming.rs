@@ -88,12 +88,15 @@ impl Leader {
             let is_outage = scheduler::is_outage(&self.lists);
             let Some(list) = self.lists.get_mut(id.0) else { break };
             let reflector = &mut list.reflector;
-            let read = match reflector.is_stream_busy() {
+            let is_busy = reflector.is_stream_busy();
+            let read = match is_busy {
                 true if parsed >= MAX_OBJECTS => continue,
                 true => reflector.read_stream(guard, MAX_OBJECTS.saturating_sub(parsed), now, chance),
                 false => reflector.check_stream(now, chance),
             };
-            guard.end();
+            if is_busy {
+                guard.end();
+            }
             parsed = parsed.saturating_add(read.parsed);
             self.scheduler.end_outage(&mut self.lists, is_outage, &read.events, now);
             effects.extend(self.handle_read(id, read, now, chance));
