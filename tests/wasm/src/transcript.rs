@@ -31,9 +31,10 @@ impl Transcript {
             parsing,
             quarantine,
             adapter_resources: offers,
+            wake_queues,
         } = SharedKeys::new(config.settings_hash(), config.lists_hash());
         let text = format!(
-            "{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{quarantine}\n{offers}\n"
+            "{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{quarantine}\n{offers}\n{wake_queues}\n"
         );
         Self {
             text,
@@ -75,10 +76,10 @@ impl Transcript {
             Effect::PublishPolicies(policies) => self.line(&format!("enforce {policies:?}")),
             Effect::WriteCheckpoint(resume) => {
                 let (bytes, hash) = (resume.len(), hash::of_bytes(&resume));
-                self.line(&format!("bequeath {bytes} bytes {hash:016x}"));
+                self.line(&format!("checkpoint {bytes} bytes {hash:016x}"));
             }
             Effect::CloseStream(stream) => self.line(&format!("close {stream:?}")),
-            Effect::RecordFailures(troubles) => self.line(&format!("admit {:02x?}", troubles.to_bytes())),
+            Effect::RecordFailures(troubles) => self.line(&format!("failures {:02x?}", troubles.to_bytes())),
             Effect::Confirm(confirmed) => {
                 self.line(&format!("confirm {:02x?}", confirmed.to_bytes()));
                 self.confirmed = confirmed;
