@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::WakeQueues;
+use crate::shared_data::MAX_TRIES;
 
 const KEY: &str = "wake";
 
@@ -28,10 +29,9 @@ fn a_queue_that_cannot_be_registered_or_announced_is_tried_again_in_the_next_tic
     let (leader, worker) = (WakeQueues::<Memory>::new(KEY), WakeQueues::<Memory>::new(KEY));
     worker.tick(|| None, at(0));
     assert!(leader.others(at(0)).is_empty());
-    before_write(KEY, 100, || Memory::overwrite(KEY, b""));
+    before_write(KEY, MAX_TRIES, || Memory::overwrite(KEY, b""));
     worker.tick(|| Some(2), at(1));
     assert!(leader.others(at(1)).is_empty());
-    before_write("", 0, || {});
     worker.tick(|| panic!("it has one"), at(2));
     assert_eq!(leader.others(at(2)), [2]);
 }
