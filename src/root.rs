@@ -73,6 +73,7 @@ impl RootContext {
         if let Some(active) = &mut self.active {
             active.refresh(host::now());
             active.handler.send_reviews();
+            active.set_tick_period();
             active.log_notices();
         }
     }
@@ -184,15 +185,19 @@ impl ActiveRoot {
         stats.flush();
     }
 
-    /// Ticks more often while the leader has work left, and in time for changes that it gathers.
+    /// Ticks more often while the leader has work left, in time for changes that it gathers, and for a snapshot that could
+    /// not be taken.
     fn set_tick_period(&mut self) {
         let is_busy = self.former_leader.is_some() || self.leader.as_ref().is_some_and(LeaderTask::is_busy);
         let due = self.leader.as_ref().and_then(LeaderTask::next_due);
-        let period = match due {
-            _ if is_busy => BUSY_TICK,
-            Some(due) => due.since(host::now()).clamp(BUSY_TICK, TICK),
-            None => TICK,
-        };
+        let gathering = due.map(|due| due.since(host::now()).max(BUSY_TICK));
+        let wanted = [
+            is_busy.then_some(BUSY_TICK),
+            gathering,
+            self.view.retry_delay(),
+            Some(TICK),
+        ];
+        let period = wanted.into_iter().flatten().min().unwrap_or(TICK);
         if period != self.tick_period {
             self.tick_period = period;
             host::tick_every(period);

@@ -9,6 +9,7 @@ use burst_model::time::Time;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The marks of all VMs with the same settings.
 #[derive(Debug)]
@@ -17,14 +18,25 @@ pub struct Quarantine<H> {
     /// The mark of the leader.
     leader_key: String,
     vm: Rc<LazyId<H>>,
-    /// The kinds that were refused since one of them was last taken, and whether there was a notice.
-    refused: RefCell<Vec<(ItemKind, bool)>>,
+    /// The kinds that were refused since one of them was last taken.
+    refused: RefCell<Vec<Refusal>>,
     notices: RefCell<Vec<QuarantineNotice>>,
 }
 
 /// Items of a kind are refused; the text of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuarantineNotice(ItemKind);
+
+/// Items of a kind are refused.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    kind: ItemKind,
+    since: Time,
+    is_noted: bool,
+}
+
+/// A VM takes an item within milliseconds. One that is refused for longer is in quarantine.
+const NOTICE_DELAY: Duration = Duration::from_millis(500);
 
 /// The item is in quarantine.
 struct Quarantined;
@@ -74,11 +86,11 @@ impl<H: SharedData> Quarantine<H> {
     pub fn begin(&self, item: Item, now: Time) -> bool {
         match self.mark(item, now) {
             Ok(Ok(())) => {
-                self.refused.borrow_mut().retain(|(kind, _)| *kind != item.kind);
+                self.refused.borrow_mut().retain(|refusal| refusal.kind != item.kind);
                 true
             }
             Ok(Err(Quarantined)) => {
-                self.note_refusal(item.kind);
+                self.note_refusal(item.kind, now);
                 false
             }
             Err(CasConflict) => false,
@@ -135,22 +147,32 @@ impl<H: SharedData> Quarantine<H> {
         self.notices.take()
     }
 
-    /// Notes that an item is refused. There is a notice at the second refusal, because another VM may be taking the item at
-    /// the moment of the first one. A checkpoint is asked for only once, some time after the last leader stopped. There is
-    /// one notice until an item of that kind is taken again.
-    fn note_refusal(&self, kind: ItemKind) {
+    /// Notes that an item is refused. There is no notice at once, because another VM may be taking the item at this moment. A
+    /// checkpoint is asked for only once, some time after the last leader stopped. There is one notice until an item of that
+    /// kind is taken again.
+    fn note_refusal(&self, kind: ItemKind, now: Time) {
         let mut refused = self.refused.borrow_mut();
-        let is_due = match refused.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, is_noted)) => !std::mem::replace(is_noted, true),
-            None => {
-                let is_due = kind == ItemKind::Checkpoint;
-                refused.push((kind, is_due));
-                is_due
-            }
-        };
-        if is_due {
+        let known = refused.iter().position(|refusal| refusal.kind == kind);
+        let index = known.unwrap_or_else(|| {
+            refused.push(Refusal {
+                kind,
+                since: now,
+                is_noted: false,
+            });
+            refused.len().saturating_sub(1)
+        });
+        let Some(refusal) = refused.get_mut(index) else { return };
+        // A time in the future comes from a clock that was set back.
+        let is_lasting = now < refusal.since || now.since(refusal.since) >= NOTICE_DELAY;
+        if !refusal.is_noted && (is_lasting || kind == ItemKind::Checkpoint) {
+            refusal.is_noted = true;
             self.notices.borrow_mut().push(QuarantineNotice(kind));
         }
+    }
+
+    /// Returns whether the last item of that kind was refused.
+    pub(crate) fn is_refused(&self, kind: ItemKind) -> bool {
+        self.refused.borrow().iter().any(|refusal| refusal.kind == kind)
     }
 }
 

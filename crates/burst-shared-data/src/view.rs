@@ -16,6 +16,11 @@ use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
+
+/// The time until a refused snapshot is tried again. Each further retry doubles it.
+const FIRST_RETRY: Duration = Duration::from_millis(5);
+const MAX_DOUBLINGS: u32 = 8;
 
 /// A configuration, and what is served by it.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub struct View<H> {
     pub quarantine: Quarantine<H>,
     /// When the served snapshot was confirmed. An older confirmation stays while a newer snapshot is in quarantine.
     confirmed: RefCell<Option<Confirmed>>,
+    /// Retries of a refused snapshot.
+    retries: Cell<u32>,
     /// The key of the request counts, if the metrics APIs serve them.
     rates_key: Option<String>,
 }
@@ -53,6 +60,7 @@ impl<H: SharedData> View<H> {
             policies_hash: Cell::default(),
             quarantine: Quarantine::new(&keys, vm),
             confirmed: RefCell::default(),
+            retries: Cell::default(),
             rates_key: serves_rates.then(|| RequestCountKeys::new(config.counting_hash()).sum),
             config: Rc::new(config),
             keys,
@@ -79,6 +87,19 @@ impl<H: SharedData> View<H> {
             rates.refresh(sum, requests.window, requests.total_max_age(), now);
         }
         taken
+    }
+
+    /// When to call [`Self::refresh`] again, if a newer snapshot was refused. Another VM may have been taking it: all of them
+    /// are woken at the same moment.
+    #[must_use]
+    pub fn retry_delay(&self) -> Option<Duration> {
+        if !self.quarantine.is_refused(ItemKind::Snapshot) {
+            self.retries.set(0);
+            return None;
+        }
+        let retries = self.retries.get();
+        self.retries.set(retries.saturating_add(1));
+        Some(FIRST_RETRY.saturating_mul(1 << retries.min(MAX_DOUBLINGS)))
     }
 
     /// Takes a newer snapshot. If it is in quarantine, the one that is served stays, and ages.

@@ -55,15 +55,38 @@ fn a_mark_is_not_lost_when_another_vm_writes_at_the_same_moment() {
 }
 
 #[test]
-fn there_is_one_notice_from_the_second_refusal_until_the_kind_is_taken_again() {
+fn there_is_one_notice_of_a_refusal_that_lasts_until_the_kind_is_taken_again() {
     let (dead, vm) = (quarantine(), quarantine());
     die(&dead, item(1), at(100));
-    let notices = |hash| {
-        vm.take(item(hash), at(101), || ());
+    let notices = |hash, millis: u64| {
+        vm.take(item(hash), Time::from_unix_millis(101_000 + millis), || ());
         vm.take_notices().len()
     };
-    assert_eq!([notices(1), notices(1), notices(1)], [0, 1, 0]);
-    assert_eq!([notices(2), notices(1), notices(1)], [0, 0, 1]);
+    assert_eq!(
+        [0, 5, 499].map(|millis| notices(1, millis)),
+        [0, 0, 0],
+        "another VM may be taking it"
+    );
+    assert_eq!([500, 1_000].map(|millis| notices(1, millis)), [1, 0]);
+    assert_eq!(notices(2, 2_000), 0);
+    assert_eq!([3_000, 3_500].map(|millis| notices(1, millis)), [0, 1]);
+}
+
+#[test]
+fn a_snapshot_that_another_vm_is_taking_is_tried_again_soon_and_then_less_and_less_often() {
+    let [other, view] = [(); 2].map(|()| View::<Memory>::new(config(r#"{"cluster":"k"}"#), Rc::default()));
+    assert_eq!(view.retry_delay(), None);
+    let snapshot = Item {
+        kind: ItemKind::Snapshot,
+        hash: 1,
+    };
+    assert!(other.quarantine.begin(snapshot, at(100)));
+    assert!(!view.quarantine.begin(snapshot, at(100)));
+    let delays = [(); 12].map(|()| view.retry_delay().unwrap().as_millis());
+    assert_eq!(delays, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 1280, 1280, 1280]);
+    other.quarantine.end();
+    assert!(view.quarantine.begin(snapshot, at(100)));
+    assert_eq!(view.retry_delay(), None);
 }
 
 #[test]
