@@ -212,7 +212,7 @@ extern "C" fn own_on_http_call_response(_context: u32, token: u32, headers: usiz
     };
     if let Some(Ended { root, purpose, stream }) = callouts::end(token) {
         with_root(root, |root| {
-            root.on_callout(purpose, CalloutEvent::Ended(stream, answer))
+            root.on_callout(purpose, CalloutEvent::Ended(stream, answer));
         });
     }
 }
