@@ -336,6 +336,27 @@ fn the_streams_of_a_leader_that_dies_are_continued_without_a_list() {
 }
 
 #[test]
+fn streams_that_bring_nothing_any_more_are_given_up_and_continued() {
+    for filter in IN_THE_SAME_VM {
+        let server = Server::new(Kube::new());
+        let envoy = envoy(filter, &server);
+        let worker = envoy.worker();
+        envoy.advance(Duration::from_secs(2));
+        server.kube.take_requests();
+        // The event does not reach the streams, and neither does a bookmark.
+        server.kube.scale("shop/web", 3);
+        envoy.advance(Duration::from_secs(100));
+        assert!(worker.alive(), "{filter:?}");
+        serves(&worker, 3);
+        server.has_one_stream_each();
+        server.scale(4);
+        envoy.advance(SECOND);
+        serves(&worker, 4);
+        assert!(!server.kube.take_requests().iter().any(is_list), "{filter:?}");
+    }
+}
+
+#[test]
 fn the_responses_of_streams_are_no_responses_of_the_proxy() {
     for filter in IN_THE_SAME_VM {
         let server = Server::new(Kube::new());
