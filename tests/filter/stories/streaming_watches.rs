@@ -123,7 +123,7 @@ fn serves(vm: &Vm, current: u32) {
     assert!(header.contains(&format!("current-load={current},")), "{header:?}");
 }
 
-fn is_list(path: &String) -> bool {
+fn is_list(path: &str) -> bool {
     !path.contains("watch=1") || path.contains("sendInitialEvents")
 }
 
@@ -200,7 +200,7 @@ fn reading_continues_in_windows_when_the_upstream_filter_moves_to_another_vm_and
     server.scale(5);
     envoy.advance(SECOND);
     serves(&worker, 5);
-    assert!(!server.kube.take_requests().iter().any(is_list), "no list");
+    assert!(!server.kube.take_requests().iter().any(|path| is_list(path)), "no list");
     let modes: Vec<_> = logged(&envoy)
         .iter()
         .map(|line| line.split(' ').take(3).collect::<Vec<_>>().join(" "))
@@ -272,7 +272,7 @@ fn a_leader_whose_term_ends_closes_its_streams_and_its_successor_continues_them(
         // A watch of one second brings what happened between the terms.
         let asked = server.kube.take_requests();
         assert_eq!(
-            (asked.len(), asked.iter().any(is_list)),
+            (asked.len(), asked.iter().any(|path| is_list(path))),
             (8, false),
             "{filter:?}: {asked:?}"
         );
@@ -300,7 +300,10 @@ fn a_new_configuration_continues_the_streams_of_the_one_before() {
         server.scale(3);
         envoy.advance(SECOND);
         serves(&worker, 3);
-        assert!(!server.kube.take_requests().iter().any(is_list), "{filter:?}");
+        assert!(
+            !server.kube.take_requests().iter().any(|path| is_list(path)),
+            "{filter:?}"
+        );
 
         // Other settings have another leader, which reads for itself.
         worker.configure(OTHER).unwrap();
@@ -309,7 +312,7 @@ fn a_new_configuration_continues_the_streams_of_the_one_before() {
         envoy.advance(SECOND);
         serves(&worker, 2);
         assert!(
-            !server.kube.take_requests().iter().any(is_list),
+            !server.kube.take_requests().iter().any(|path| is_list(path)),
             "{filter:?}: from the checkpoint"
         );
     }
@@ -331,7 +334,10 @@ fn the_streams_of_a_leader_that_dies_are_continued_without_a_list() {
         envoy.advance(Duration::from_secs(60));
         server.has_one_stream_each();
         serves(&worker, 3);
-        assert!(!server.kube.take_requests().iter().any(is_list), "{filter:?}");
+        assert!(
+            !server.kube.take_requests().iter().any(|path| is_list(path)),
+            "{filter:?}"
+        );
     }
 }
 
@@ -352,7 +358,10 @@ fn streams_that_bring_nothing_any_more_are_given_up_and_continued() {
         server.scale(4);
         envoy.advance(SECOND);
         serves(&worker, 4);
-        assert!(!server.kube.take_requests().iter().any(is_list), "{filter:?}");
+        assert!(
+            !server.kube.take_requests().iter().any(|path| is_list(path)),
+            "{filter:?}"
+        );
     }
 }
 
