@@ -36,5 +36,6 @@ mod roles;
 mod spokes;
 mod staleness;
 mod stats;
+mod streaming;
 mod traps;
 mod watching;

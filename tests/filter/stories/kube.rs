@@ -88,6 +88,23 @@ impl Kube {
         self.state().failures.clear();
     }
 
+    /// All objects of a resource as events, with the bookmark that ends them, and their resource version.
+    pub(super) fn initial_events(&self, resource: &str) -> (String, usize) {
+        let state = self.state();
+        (state.initial_events(resource), state.changes.len())
+    }
+
+    /// The events of a resource since a resource version, with a bookmark, and the version after them.
+    pub(super) fn events_since(&self, resource: &str, version: usize) -> (String, usize) {
+        let state = self.state();
+        (state.watch(resource, version), state.changes.len())
+    }
+
+    /// Notes a request that the test answers.
+    pub(super) fn note_request(&self, callout: &Callout) {
+        self.state().requests.push(callout.path().to_owned());
+    }
+
     /// The paths requested since the last call.
     pub(super) fn take_requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state().requests)
@@ -140,13 +157,6 @@ impl State {
             None => ("DELETED", item(resource, app, Load { current: 0, max: 1 })),
         };
         let version = self.changes.len();
-        let versioned = |json: &str| {
-            json.replacen(
-                r#""metadata":{"#,
-                &format!(r#""metadata":{{"resourceVersion":"{version}","#),
-                1,
-            )
-        };
         let events = self
             .changes
             .iter()
@@ -154,11 +164,29 @@ impl State {
             .map(event)
             .filter(|(_, item)| !item.is_empty());
         let lines = events.map(|(r#type, item)| {
-            let object = versioned(item.trim_end_matches(','));
+            let object = self.versioned(&item);
             self::event(r#type, &object)
         });
         let bookmark = format!(r#"{{"metadata":{{"resourceVersion":"{version}"}}}}"#);
         lines.collect::<String>() + &self::event("BOOKMARK", &bookmark)
+    }
+
+    fn initial_events(&self, resource: &str) -> String {
+        let items = self.apps.iter().map(|(app, load)| item(resource, app, *load));
+        let events = items.filter(|item| !item.is_empty());
+        let lines: String = events.map(|item| event("ADDED", &self.versioned(&item))).collect();
+        let end = r#"{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}"#;
+        lines + &event("BOOKMARK", &self.versioned(end))
+    }
+
+    /// An item of a list as an object with the current resource version.
+    fn versioned(&self, item: &str) -> String {
+        let version = self.changes.len();
+        item.trim_end_matches(',').replacen(
+            r#""metadata":{"#,
+            &format!(r#""metadata":{{"resourceVersion":"{version}","#),
+            1,
+        )
     }
 }
 

@@ -21,6 +21,7 @@ mod requests;
 mod reviews;
 mod spoke;
 mod stats;
+mod streaming_watches;
 mod streams;
 mod watching;
 
