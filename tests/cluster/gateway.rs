@@ -6,7 +6,7 @@ use burst_testkit::{ControlPlane, Envoy, Version, http, http::Answer, wait};
 
 use crate::{
     account::Mount,
-    shipped::{Shipped, Token},
+    shipped::{SHORT_WATCHES, SHORT_WINDOWS, Shipped, Token},
 };
 
 /// Long enough for a poll a second on a machine that also builds.
@@ -25,6 +25,13 @@ impl Gateway {
     pub(crate) fn new(cluster: &ControlPlane, mount: &Mount, more: &str) -> Self {
         let bootstrap = Shipped::bootstrap(Token::Injected, cluster, mount).configured(more);
         Self::start(Version::Tested, &bootstrap, mount)
+    }
+
+    /// The same, but it reads in windows.
+    #[track_caller]
+    pub(crate) fn in_windows(cluster: &ControlPlane, mount: &Mount, more: &str) -> Self {
+        let bootstrap = Shipped::bootstrap(Token::Injected, cluster, mount).configured(more);
+        Self::start(Version::Tested, &bootstrap.with(SHORT_WATCHES, SHORT_WINDOWS), mount)
     }
 
     /// Starts a proxy from a bootstrap.

@@ -14,6 +14,9 @@ use crate::{account::Mount, sample::SERVICES};
 /// The shortest watches that the filter allows.
 pub(crate) const SHORT_WATCHES: &str = r#""sync": {"window": "3s", "workload_window": "3s"}"#;
 
+/// The same, without streams.
+pub(crate) const SHORT_WINDOWS: &str = r#""sync": {"mode": "watch", "window": "3s", "workload_window": "3s"}"#;
+
 /// A busy machine may need longer than the default of five seconds.
 const LONG_TIMEOUT: &str = r#""request_timeout": "60s""#;
 

@@ -28,7 +28,7 @@ fn a_server_with_another_name_or_another_certificate_authority_gets_no_request()
         gateway.wait_for_stat("burst_poll_unreachable_total", 4);
         gateway
             .envoy
-            .wait_for_log(SOON, "cannot list services: the Kubernetes API cannot be reached: ");
+            .wait_for_log(SOON, "cannot watch services: the Kubernetes API cannot be reached: ");
         gateway.envoy.wait_for_log(
             SOON,
             "; check the cluster's address, its CA and the subject name it expects",

@@ -6,7 +6,7 @@ use crate::{
     account::{Account, apply_shipped_role, kubectl_as},
     gateway::{Gateway, SOON},
     sample,
-    shipped::{Shipped, Token},
+    shipped::{SHORT_WATCHES, SHORT_WINDOWS, Shipped, Token},
 };
 
 const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers?limit=1";
@@ -22,7 +22,10 @@ fn a_rotated_token_is_used_and_an_expired_one_is_logged_and_recovered_from() {
     let first = bound_token(&cluster, account, "first");
     let mount = account.mount_with(&cluster, &first);
     let gateways = FORMS.map(|(version, token)| {
-        let bootstrap = Shipped::bootstrap(token, &cluster, &mount).configured("");
+        // An open stream is not authorized again, so it would go on without a valid token.
+        let bootstrap = Shipped::bootstrap(token, &cluster, &mount)
+            .configured("")
+            .with(SHORT_WATCHES, SHORT_WINDOWS);
         Gateway::start(version, &bootstrap, &mount)
     });
     wait_for_replicas(&gateways, &cluster, 1);

@@ -1,11 +1,12 @@
 //! Watches on a real API server: changes arrive without another list, and without the verb `watch` the proxy lists.
 
-use burst_testkit::{ControlPlane, wait};
+use burst_testkit::{ControlPlane, Version, wait};
 
 use crate::{
     account::apply_shipped_role,
     gateway::{Gateway, SOON},
     sample,
+    shipped::{Shipped, Token},
 };
 
 /// The header of the sample's first Service at this number of replicas.
@@ -32,11 +33,42 @@ fn asked(cluster: &ControlPlane, verb: &str) -> u64 {
 }
 
 #[test]
-fn changes_arrive_by_watch_and_nothing_is_listed_again() {
+fn the_shipped_bootstraps_serve_changes_while_the_watch_that_brings_them_is_open() {
     let cluster = ControlPlane::start();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
-    let gateway = Gateway::new(&cluster, &mount, "");
+    for (version, token) in [(Version::Tested, Token::Injected), (Version::Oldest, Token::ByLua)] {
+        let bootstrap = Shipped::bootstrap(token, &cluster, &mount).configured("");
+        let gateway = Gateway::start(version, &bootstrap, &mount);
+        gateway
+            .envoy
+            .wait_for_log(SOON, "reading the Kubernetes API by streams: ");
+        gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
+        // A new leader opens its own watches, so watches may end until one thread stays the leader.
+        wait::for_ok(SOON, "two changes without the end of a watch or a list", || {
+            let before = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
+            for replicas in [3, 1] {
+                sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
+                gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));
+            }
+            let after = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
+            if after == before {
+                Ok(())
+            } else {
+                Err(format!("{before:?}, and then {after:?}"))
+            }
+        });
+        let http2 = gateway.envoy.stat("cluster.kube_api.upstream_cx_http2_total");
+        assert!(http2.is_some_and(|connections| connections > 0), "{http2:?}");
+    }
+}
+
+#[test]
+fn changes_arrive_by_windows_and_nothing_is_listed_again() {
+    let cluster = ControlPlane::start();
+    let mount = apply_shipped_role(&cluster).mount(&cluster);
+    sample::create_with_status(&cluster);
+    let gateway = Gateway::in_windows(&cluster, &mount, "");
     gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
     let (lists, watches) = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
 

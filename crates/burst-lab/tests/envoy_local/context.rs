@@ -45,6 +45,9 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
 
 const HEADER: &str = "service=shop/web, current-load=3, target-load=8, max-load=10";
 
+/// Its path in Envoy.
+const PATH: &str = "/burstmetrics/services/shop/web";
+
 fn shop() -> ControlPlane {
     let mut cluster = ControlPlane::start();
     cluster.apply(SHOP);
@@ -66,7 +69,7 @@ fn wait_for_the_service(folder: &LocalFolder, lab: &Running) {
         let log = lab.0.log();
         if log.contains(&line) { Ok(()) } else { Err(log) }
     });
-    let url = format!("http://{}/burstmetrics/services/shop/web", folder.addr("8080"));
+    let url = format!("http://{}{PATH}", folder.addr("8080"));
     let answer = wait::for_ok(TIMEOUT, "the header from Envoy", || match http::get(&url) {
         answer if answer.status == 200 => Ok(answer),
         answer => Err(format!("{answer:?}")),
@@ -120,6 +123,26 @@ fn a_kubeconfig_with_a_client_certificate_shows_its_cluster() {
     assert_eq!(versions(&cluster), before, "the run wrote nothing to the cluster");
 }
 
+/// Scales the Deployment, whose header follows through the proxy of the kubeconfig while its watches stay open.
+fn wait_for_changes_by_stream(folder: &LocalFolder, cluster: &ControlPlane) {
+    let url = format!("http://{}{PATH}", folder.addr("8080"));
+    let mut sizes = [5, 3].into_iter().cycle();
+    folder.wait_for_changes_by_stream(|| {
+        let size = sizes.next().expect("a cycle has no end");
+        cluster.kubectl(&[
+            "scale",
+            "deployment",
+            "web",
+            "--namespace=shop",
+            &format!("--replicas={size}"),
+        ]);
+        let expected = HEADER.replace("current-load=3", &format!("current-load={size}"));
+        wait::until(TIMEOUT, "the header of the new size", || {
+            http::get(&url).body == expected
+        });
+    });
+}
+
 #[test]
 fn a_kubeconfig_with_an_exec_plugin_shows_its_cluster() {
     let cluster = shop();
@@ -133,6 +156,7 @@ fn a_kubeconfig_with_an_exec_plugin_shows_its_cluster() {
         fs::read_to_string(folder.path().join("asked")).unwrap().lines().next(),
         Some("token")
     );
+    wait_for_changes_by_stream(&folder, &cluster);
 }
 
 /// A kubeconfig as cloud providers write it: a command prints the credential.

@@ -102,6 +102,33 @@ impl LocalFolder {
             answer.header("x-burst").map(str::to_owned).ok_or(format!("{answer:?}"))
         })
     }
+
+    /// Waits until two changes arrived, and Envoy began no request to the Kubernetes API from before the first until after the
+    /// second. So a request that was open all the time brought them. `next_change` waits for a change.
+    pub(crate) fn wait_for_changes_by_stream(&self, mut next_change: impl FnMut()) {
+        wait::for_ok(TIMEOUT, "two changes without a request", || {
+            let before = self.api_requests();
+            next_change();
+            next_change();
+            let after = self.api_requests();
+            if after == before {
+                Ok(())
+            } else {
+                Err(format!("{before} requests, and then {after}"))
+            }
+        });
+    }
+
+    /// The number of requests that Envoy has begun to the Kubernetes API.
+    fn api_requests(&self) -> u64 {
+        const STAT: &str = "cluster.kube_api.upstream_rq_total";
+        let stats = http::get(&format!("http://{}/stats?filter=^{STAT}$", self.addr("9901"))).body;
+        let count = stats
+            .trim()
+            .strip_prefix(STAT)
+            .and_then(|rest| rest.strip_prefix(": ")?.parse().ok());
+        count.unwrap_or_else(|| panic!("{stats}"))
+    }
 }
 
 /// A program with child processes, which a SIGKILL would leave behind.

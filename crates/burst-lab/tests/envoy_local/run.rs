@@ -43,6 +43,18 @@ fn every_service_shows_its_header_and_the_numbers_move() {
 }
 
 #[test]
+fn the_header_changes_by_streams() {
+    let folder = LocalFolder::new();
+    let _lab = run(&folder);
+    let header = || folder.header("ngsa-svc-1.default.svc.cluster.local");
+    header();
+    folder.wait_for_changes_by_stream(|| {
+        let before = header();
+        wait::until(TIMEOUT, "another header", || header() != before);
+    });
+}
+
+#[test]
 fn an_unknown_host_gets_a_page_with_commands_to_try() {
     let folder = LocalFolder::new();
     let _lab = run(&folder);
