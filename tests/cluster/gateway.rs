@@ -89,7 +89,7 @@ impl Gateway {
 
     /// A stat of the filter, or 0 before the first count.
     pub(crate) fn stat(&self, name: &str) -> u64 {
-        self.envoy.stat(&format!("wasmcustom.{name}")).unwrap_or(0)
+        self.envoy.filter_stat(name)
     }
 
     /// Waits until regular responses of a Service have that header, or have none.

@@ -142,6 +142,17 @@ impl Envoy {
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
     }
 
+    /// A stat of the filter, by its name without a prefix; 0 where there is none. Envoy 1.36 names the stats of a VM after the
+    /// filter that made it, which is the upstream filter if there is one.
+    #[must_use]
+    #[track_caller]
+    pub fn filter_stat(&self, name: &str) -> u64 {
+        let mut values = ["", "cluster.kube_api."]
+            .iter()
+            .filter_map(|scope| self.stat(&format!("{scope}wasmcustom.{name}")));
+        values.next().unwrap_or_default()
+    }
+
     /// A sample of `/stats/prometheus` by its name with its labels, as Envoy writes them; `None` where there is none.
     #[must_use]
     #[track_caller]

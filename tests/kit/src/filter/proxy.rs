@@ -151,12 +151,7 @@ impl Proxy {
     /// One of the filter's stats; 0 while no VM has defined it.
     #[track_caller]
     pub fn stat(&self, name: &str) -> u64 {
-        // Envoy 1.36 names the stats of a VM after the filter that made it, which is the upstream filter if there is one.
-        let scopes = ["", "cluster.kube_api."];
-        let mut values = scopes
-            .iter()
-            .filter_map(|scope| self.envoy.stat(&format!("{scope}wasmcustom.{name}")));
-        values.next().unwrap_or_default()
+        self.envoy.filter_stat(name)
     }
 
     /// Waits until one of the filter's stats matches. The VMs write their counts once a tick.
