@@ -15,6 +15,10 @@ use tokio::net::TcpStream;
 
 use super::stats::Stats;
 
+/// The stats of Wasm: those of the runtime, and those of the filter, with the prefix of a cluster (`^(cluster\.[^.]+\.)?wasm`) on
+/// Envoy 1.36 if the filter is an upstream filter of it.
+const STATS_PATH: &str = "/stats?filter=%5E(cluster%5C.%5B%5E.%5D%2B%5C.)%3Fwasm";
+
 /// An admin interface answers at once; a port-forward adds a kubelet and a network.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -97,7 +101,7 @@ where
 
 async fn read_info(sender: &mut SendRequest<Empty<Bytes>>) -> Result<EnvoyInfo, AdminError> {
     let server_info = get(sender, "/server_info").await?;
-    let stats = get(sender, "/stats?filter=%5Ewasm").await?;
+    let stats = get(sender, STATS_PATH).await?;
     Ok(EnvoyInfo {
         envoy: version(&server_info),
         stats: Stats::read(&stats),

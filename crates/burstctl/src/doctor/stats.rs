@@ -11,6 +11,13 @@ const PREFIX: &str = "wasmcustom.burst_";
 /// The number of VMs of the filter's runtime, for any module.
 const ACTIVE_VMS: &str = "wasm.envoy.wasm.runtime.v8.active";
 
+/// The name without a cluster. Envoy 1.36 puts the name of the cluster before the stats of Wasm if the filter is an upstream
+/// filter of it.
+fn without_cluster(name: &str) -> String {
+    let in_cluster = name.strip_prefix("cluster.").and_then(|name| name.split_once(".wasm"));
+    in_cluster.map_or_else(|| name.to_owned(), |(_, rest)| format!("wasm{rest}"))
+}
+
 /// The filter's stats in one Envoy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats(BTreeMap<String, u64>);
@@ -22,7 +29,7 @@ impl Stats {
         let text = String::from_utf8_lossy(body);
         let line = |line: &str| {
             let (name, value) = line.rsplit_once(": ")?;
-            Some((name.to_owned(), value.trim_end().parse().ok()?))
+            Some((without_cluster(name), value.trim_end().parse().ok()?))
         };
         Self(text.lines().filter_map(line).collect())
     }

@@ -184,7 +184,7 @@ fn one_envoy_is_checked_without_a_cluster() {
 /// Checks the recorded stats against this Envoy. `BURST_RECORD=1` records them again.
 fn check_that_the_recorded_stats_are_current(envoy: &Envoy) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stats.txt");
-    let live = envoy.admin("/stats?filter=%5Ewasm").body;
+    let live = envoy.admin("/stats?filter=wasm").body;
     if env::var_os("BURST_RECORD").is_some() {
         fs::write(&file, &live).unwrap();
     }
