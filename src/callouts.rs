@@ -56,12 +56,12 @@ pub(crate) struct Callout {
     pub(crate) body: Option<Rc<str>>,
     pub(crate) timeout: Duration,
     /// What the upstream filter makes of it.
-    pub(crate) stream: Option<StreamForm>,
+    pub(crate) stream: Option<StreamCallout>,
 }
 
 /// The form of a callout whose response the filter reads as it arrives.
 #[derive(Debug)]
-pub(crate) struct StreamForm {
+pub(crate) struct StreamCallout {
     pub(crate) path: String,
     pub(crate) timeout: Duration,
 }

@@ -1,9 +1,9 @@
 //! The task of a root context while it leads: carries out what the parts of the leader ask for, and passes them the answers
 //! to their callouts.
 
-use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose, StreamForm};
-use crate::metrics_apis::AdapterDiscovery;
-use crate::requests::Aggregator;
+use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose, StreamCallout};
+use crate::metrics_apis::AdapterDiscoveryTask;
+use crate::requests::RequestAggregator;
 use crate::shared_data::{ClusterLeader, Term, View};
 use crate::{log, vm};
 use burst_model::cluster_reader::ReadRequest;
@@ -22,9 +22,9 @@ pub(crate) struct LeaderTask {
     view: Rc<View>,
     cluster: ClusterLeader,
     /// If requests are counted.
-    aggregator: Option<Aggregator>,
+    aggregator: Option<RequestAggregator>,
     /// If there are other adapters.
-    discovery: Option<AdapterDiscovery>,
+    discovery: Option<AdapterDiscoveryTask>,
     /// When it last checked its keys in shared data.
     keys_checked: Time,
 }
@@ -34,8 +34,8 @@ impl LeaderTask {
     pub(crate) fn start(view: Rc<View>, lease: &Lease, now: Time) -> Result<Self, CasConflict> {
         let term = Rc::new(Term::new(&view.keys.lease, lease.holder));
         let cluster = ClusterLeader::start(view.clone(), &term, now)?;
-        let aggregator = Aggregator::start(&view.config, &term)?;
-        let discovery = AdapterDiscovery::start(&view, &term)?;
+        let aggregator = RequestAggregator::start(&view.config, &term)?;
+        let discovery = AdapterDiscoveryTask::start(&view, &term)?;
         cluster.guard().end_work();
         Ok(Self {
             view,
@@ -104,7 +104,7 @@ impl LeaderTask {
         }
         self.keys_checked = now;
         self.cluster.check_keys()?;
-        self.discovery.as_ref().map_or(Ok(()), AdapterDiscovery::check_key)
+        self.discovery.as_ref().map_or(Ok(()), AdapterDiscoveryTask::check_key)
     }
 
     /// Does a part of the work that is left.
@@ -181,7 +181,7 @@ impl LeaderTask {
             headers: [callouts::accept_json()].into_iter().chain(if_none_match).collect(),
             body: None,
             timeout: api.timeout.saturating_add(request.duration),
-            stream: request.stream.map(|stream| StreamForm {
+            stream: request.stream.map(|stream| StreamCallout {
                 path: stream.path,
                 timeout: api.timeout.saturating_add(stream.watch_timeout),
             }),

@@ -30,11 +30,11 @@ struct Sending {
 /// The upstream stream of a callout.
 struct UpstreamStream {
     context: u32,
-    state: StreamState,
+    state: UpstreamState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum StreamState {
+enum UpstreamState {
     /// The filter leaves it alone.
     Ignored,
     /// The filter has given the request its stream form, and waits for the response.
@@ -62,7 +62,7 @@ pub(crate) fn sending<T>(path: Option<String>, send: impl FnOnce() -> T) -> (T, 
     }));
     let result = send();
     let sent = SENDING.take().unwrap_or_default();
-    let is_owned = |context: &u32| state(*context) == Some(StreamState::Requested);
+    let is_owned = |context: &u32| state(*context) == Some(UpstreamState::Requested);
     let sent_by = match sent.context.filter(is_owned) {
         Some(context) => SentBy::Stream(context),
         None if sent.was_seen => SentBy::UpstreamFilter,
@@ -82,7 +82,7 @@ pub(crate) fn on_create(context: u32) -> bool {
         STREAMS.with_borrow_mut(|streams| {
             streams.push(UpstreamStream {
                 context,
-                state: StreamState::Ignored,
+                state: UpstreamState::Ignored,
             });
         });
     }
@@ -101,7 +101,7 @@ pub(crate) fn on_request_headers(context: u32) -> bool {
     });
     if let Some(path) = path {
         host::set_request_path(&path);
-        set_state(context, StreamState::Requested);
+        set_state(context, UpstreamState::Requested);
     }
     true
 }
@@ -110,11 +110,11 @@ pub(crate) fn on_request_headers(context: u32) -> bool {
 /// body. It takes only that of a success: the body of an error comes with the answer of the callout.
 pub(crate) fn on_response_headers(context: u32) -> Option<bool> {
     let is_open =
-        state(context)? == StreamState::Requested && host::response_header(":status").as_deref() == Some(b"200");
+        state(context)? == UpstreamState::Requested && host::response_header(":status").as_deref() == Some(b"200");
     let next = if is_open {
-        StreamState::Open
+        UpstreamState::Open
     } else {
-        StreamState::Ignored
+        UpstreamState::Ignored
     };
     set_state(context, next);
     Some(is_open)
@@ -122,7 +122,7 @@ pub(crate) fn on_response_headers(context: u32) -> Option<bool> {
 
 /// Takes a part of the body away from Envoy, which collects nothing then. `None` if the filter leaves the stream alone.
 pub(crate) fn take_body(context: u32, size: usize) -> Option<Vec<u8>> {
-    (state(context)? == StreamState::Open).then(|| host::take_response_body(size))
+    (state(context)? == UpstreamState::Open).then(|| host::take_response_body(size))
 }
 
 /// Forgets a stream at its end. Returns whether it belonged to a callout.
@@ -136,20 +136,20 @@ pub(crate) fn on_delete(context: u32) -> bool {
 /// Ends a stream, and so its callout.
 pub(crate) fn close(context: u32) {
     // Envoy tells of the end within the call.
-    set_state(context, StreamState::Ignored);
+    set_state(context, UpstreamState::Ignored);
     if host::set_effective_context(context) {
         host::reset_response();
     }
 }
 
-fn state(context: u32) -> Option<StreamState> {
+fn state(context: u32) -> Option<UpstreamState> {
     STREAMS.with_borrow(|streams| {
         let stream = streams.iter().find(|stream| stream.context == context)?;
         Some(stream.state)
     })
 }
 
-fn set_state(context: u32, state: StreamState) {
+fn set_state(context: u32, state: UpstreamState) {
     STREAMS.with_borrow_mut(|streams| {
         if let Some(stream) = streams.iter_mut().find(|stream| stream.context == context) {
             stream.state = state;

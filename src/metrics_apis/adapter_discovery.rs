@@ -14,13 +14,13 @@ use burst_shared_data::CasConflict;
 use std::rc::Rc;
 
 #[derive(Debug)]
-pub(crate) struct AdapterDiscovery {
+pub(crate) struct AdapterDiscoveryTask {
     config: Rc<Config>,
     inner: adapters::AdapterDiscovery,
     key: FencedKey,
 }
 
-impl AdapterDiscovery {
+impl AdapterDiscoveryTask {
     /// Continues with what the last leader read. Returns `None` if no other adapter is configured.
     pub(crate) fn start(view: &View, term: &Rc<Term>) -> Result<Option<Self>, CasConflict> {
         let apis = view.config.metrics_apis.as_ref();

@@ -20,7 +20,7 @@ type BulkSlot = Rc<Cell<Option<BulkPermit>>>;
 
 /// The SubjectAccessReviews of a root context and its streams.
 #[derive(Default)]
-pub(super) struct Authorizer {
+pub(super) struct ReviewSender {
     reviews: Rc<review::Authorizer<WaitPermit>>,
     /// The shared queue that wakes the root context.
     wake_queue: Cell<Option<u32>>,
@@ -44,7 +44,7 @@ impl PendingStream {
     }
 }
 
-impl Authorizer {
+impl ReviewSender {
     /// Decides about the current request, of this stream, or lets it wait. Its bulk reply has the permit in `bulk`.
     pub(super) fn authorize(
         &self,

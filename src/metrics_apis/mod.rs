@@ -6,7 +6,7 @@
 mod adapter_discovery;
 mod authorizer;
 
-pub(crate) use adapter_discovery::AdapterDiscovery;
+pub(crate) use adapter_discovery::AdapterDiscoveryTask;
 pub(crate) use authorizer::PendingStream;
 
 use crate::host::{self, CalloutAnswer};
@@ -14,7 +14,7 @@ use crate::local_reply;
 use crate::log;
 use crate::shared_data::View;
 use crate::vm::{self, BulkPermit};
-use authorizer::Authorizer;
+use authorizer::ReviewSender;
 use burst_metrics_api::adapters::AdapterResources;
 use burst_metrics_api::connection::{self, DownstreamConnection};
 use burst_metrics_api::review::{self, ReviewDecision};
@@ -49,7 +49,7 @@ pub(crate) struct MetricsApis {
     view: Rc<View>,
     /// What other adapters serve, as of the last tick.
     adapters: RefCell<CachedRecord<AdapterResources>>,
-    authorizer: Authorizer,
+    authorizer: ReviewSender,
     has_logged_insecure: Cell<bool>,
 }
 
@@ -60,7 +60,7 @@ impl MetricsApis {
         Some(Self {
             view: view.clone(),
             adapters: RefCell::default(),
-            authorizer: Authorizer::default(),
+            authorizer: ReviewSender::default(),
             has_logged_insecure: Cell::new(false),
         })
     }

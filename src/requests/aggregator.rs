@@ -18,12 +18,12 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
-pub(crate) struct Aggregator {
+pub(crate) struct RequestAggregator {
     inner: request_counts::Aggregator<EnvoySharedData>,
     failure: FailureState<ReportFailure>,
 }
 
-impl Aggregator {
+impl RequestAggregator {
     /// Begins with a term of leadership. `None` if the configuration counts no requests.
     pub(crate) fn start(config: &Config, term: &Rc<Term>) -> Result<Option<Self>, CasConflict> {
         let inner = request_counts::Aggregator::start(config, term)?;

@@ -4,6 +4,6 @@ mod aggregator;
 mod counter;
 mod hub;
 
-pub(crate) use aggregator::Aggregator;
+pub(crate) use aggregator::RequestAggregator;
 pub(crate) use counter::{RequestCounter, counter};
 pub(crate) use hub::answer_report;

@@ -18,11 +18,11 @@ pub struct BodyReader {
     buffer: Vec<u8>,
     /// The number of bytes at the beginning of the buffer that are done with.
     consumed: usize,
-    state: State,
+    state: BodyState,
 }
 
 #[derive(Debug)]
-enum State {
+enum BodyState {
     List(ListReader),
     Watch(EventReader),
     Failed(Failure),
@@ -74,15 +74,15 @@ impl BodyReader {
             buffer: Vec::new(),
             consumed: 0,
             state: match verb {
-                Verb::List => State::List(ListReader::default()),
-                Verb::Watch => State::Watch(EventReader::default()),
+                Verb::List => BodyState::List(ListReader::default()),
+                Verb::Watch => BodyState::Watch(EventReader::default()),
             },
         }
     }
 
     /// Adds the next bytes of the body. They are copied, and parsed in [`next`](Self::next).
     pub fn push(&mut self, chunk: &[u8]) {
-        if matches!(self.state, State::Failed(_)) {
+        if matches!(self.state, BodyState::Failed(_)) {
             return;
         }
         // Moving the rest to the front only then makes it cheap if many chunks are added before the first is read.
@@ -110,12 +110,12 @@ impl BodyReader {
     pub fn next(&mut self, source: &Source, guard: &mut dyn ParseGuard) -> Result<Option<BodyItem>, Failure> {
         let bytes = self.buffer.get(self.consumed..).unwrap_or_default();
         let progress = match &mut self.state {
-            State::List(list) => list.next(bytes, source, guard).map(|progress| Progress {
+            BodyState::List(list) => list.next(bytes, source, guard).map(|progress| Progress {
                 consumed: progress.consumed,
                 item: progress.item.map(BodyItem::Item),
             }),
-            State::Watch(watch) => next_event(watch, bytes, source, guard),
-            State::Failed(failure) => return Err(failure.clone()),
+            BodyState::Watch(watch) => next_event(watch, bytes, source, guard),
+            BodyState::Failed(failure) => return Err(failure.clone()),
         };
         match progress {
             Ok(Progress { consumed, item }) => {
@@ -127,7 +127,7 @@ impl BodyReader {
                 *self = Self {
                     buffer: Vec::new(),
                     consumed: 0,
-                    state: State::Failed(failure.clone()),
+                    state: BodyState::Failed(failure.clone()),
                 };
                 Err(failure)
             }
@@ -142,15 +142,15 @@ impl BodyReader {
     pub fn finish(self, source: &Source) -> Result<BodyEnd, Failure> {
         let rest = self.buffer.get(self.consumed..).unwrap_or_default();
         match self.state {
-            State::List(list) => {
+            BodyState::List(list) => {
                 let metadata = list.finish(source)?;
                 Ok(BodyEnd::List {
                     resource_version: metadata.resource_version,
                     continue_token: Some(metadata.r#continue).filter(|token| !token.is_empty()),
                 })
             }
-            State::Watch(watch) => watch.finish(rest).map(|()| BodyEnd::Watch),
-            State::Failed(failure) => Err(failure),
+            BodyState::Watch(watch) => watch.finish(rest).map(|()| BodyEnd::Watch),
+            BodyState::Failed(failure) => Err(failure),
         }
     }
 

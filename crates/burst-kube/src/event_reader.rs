@@ -31,27 +31,27 @@ pub enum Change {
 /// Reads the events of a watch.
 #[derive(Debug, Default)]
 pub(crate) struct EventReader {
-    position: Position,
+    position: EventPosition,
     /// Whether there was a line break.
     has_line: bool,
 }
 
 #[derive(Debug)]
-enum Position {
+enum EventPosition {
     /// In a line of which so many bytes have no line break.
     Line { scanned: usize },
     /// In the rest of a line that is too large. The summary of its event is reported when its end is reached.
     LargeLine { summary: Vec<u8> },
 }
 
-impl Default for Position {
+impl Default for EventPosition {
     fn default() -> Self {
         Self::Line { scanned: 0 }
     }
 }
 
 /// What the bytes begin with.
-enum Scanned<'a> {
+enum ScannedEvent<'a> {
     /// A line, without its line break.
     Line(&'a [u8]),
     /// So many bytes that belong to no event, or to one that is too large.
@@ -154,15 +154,15 @@ impl EventReader {
         loop {
             let rest = bytes.get(consumed..).unwrap_or_default();
             match self.scan(rest) {
-                Scanned::Line(line) => {
+                ScannedEvent::Line(line) => {
                     consumed += line.len() + 1;
                     let item = self.event(line)?;
                     if item.is_some() {
                         return Ok(Progress { consumed, item });
                     }
                 }
-                Scanned::Skipped(length) => consumed += length,
-                Scanned::MoreBytesNeeded => return Ok(Progress { consumed, item: None }),
+                ScannedEvent::Skipped(length) => consumed += length,
+                ScannedEvent::MoreBytesNeeded => return Ok(Progress { consumed, item: None }),
             }
         }
     }
@@ -173,38 +173,38 @@ impl EventReader {
     /// Returns a failure if there was no complete line. A watch of a server that always sends such a body makes no
     /// progress.
     pub(crate) fn finish(&self, rest: &[u8]) -> Result<(), Failure> {
-        let is_blank = matches!(self.position, Position::Line { .. }) && rest.trim_ascii().is_empty();
+        let is_blank = matches!(self.position, EventPosition::Line { .. }) && rest.trim_ascii().is_empty();
         match self.has_line || is_blank {
             true => Ok(()),
             false => Err(Failure::Disconnected),
         }
     }
 
-    fn scan<'a>(&mut self, bytes: &'a [u8]) -> Scanned<'a> {
+    fn scan<'a>(&mut self, bytes: &'a [u8]) -> ScannedEvent<'a> {
         let (scanned, limit) = match &self.position {
-            Position::Line { scanned } => (*scanned, MAX_ITEM_BYTES),
-            Position::LargeLine { .. } => (0, usize::MAX),
+            EventPosition::Line { scanned } => (*scanned, MAX_ITEM_BYTES),
+            EventPosition::LargeLine { .. } => (0, usize::MAX),
         };
         let head = bytes.get(..limit);
         let new = head.unwrap_or(bytes).get(scanned..).unwrap_or_default();
         if let Some(length) = new.iter().position(|byte| *byte == b'\n') {
-            return Scanned::Line(bytes.get(..scanned + length).unwrap_or_default());
+            return ScannedEvent::Line(bytes.get(..scanned + length).unwrap_or_default());
         }
         match (&mut self.position, head) {
-            (Position::LargeLine { .. }, _) if bytes.is_empty() => Scanned::MoreBytesNeeded,
-            (Position::LargeLine { .. }, _) => Scanned::Skipped(bytes.len()),
-            (Position::Line { scanned }, None) => {
+            (EventPosition::LargeLine { .. }, _) if bytes.is_empty() => ScannedEvent::MoreBytesNeeded,
+            (EventPosition::LargeLine { .. }, _) => ScannedEvent::Skipped(bytes.len()),
+            (EventPosition::Line { scanned }, None) => {
                 *scanned = bytes.len();
-                Scanned::MoreBytesNeeded
+                ScannedEvent::MoreBytesNeeded
             }
-            (Position::Line { .. }, Some(head)) => {
+            (EventPosition::Line { .. }, Some(head)) => {
                 self.position = match head.trim_ascii().is_empty() {
-                    true => Position::default(),
-                    false => Position::LargeLine {
+                    true => EventPosition::default(),
+                    false => EventPosition::LargeLine {
                         summary: event_summary(head),
                     },
                 };
-                Scanned::Skipped(head.len())
+                ScannedEvent::Skipped(head.len())
             }
         }
     }
@@ -213,9 +213,9 @@ impl EventReader {
     fn event<'a>(&mut self, line: &'a [u8]) -> Result<Option<Event<'a>>, Failure> {
         self.has_line = true;
         match mem::take(&mut self.position) {
-            Position::LargeLine { summary } => Event::from_summary(&summary).map(Some),
-            Position::Line { .. } if line.trim_ascii().is_empty() => Ok(None),
-            Position::Line { .. } => Event::parse(line).map(Some),
+            EventPosition::LargeLine { summary } => Event::from_summary(&summary).map(Some),
+            EventPosition::Line { .. } if line.trim_ascii().is_empty() => Ok(None),
+            EventPosition::Line { .. } => Event::parse(line).map(Some),
         }
     }
 }

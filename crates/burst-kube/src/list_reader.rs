@@ -23,7 +23,7 @@ pub(crate) const MAX_INVALID_ITEMS: usize = 10_000;
 /// Reads a list.
 #[derive(Debug, Default)]
 pub(crate) struct ListReader {
-    position: Position,
+    position: ListPosition,
     /// How far the value at hand is scanned.
     value: ValueScanner,
     /// The bytes that are consumed.
@@ -46,7 +46,7 @@ pub(crate) struct ListMetadata {
 
 /// What comes next in the list. A value is part of it from its first byte to its last.
 #[derive(Debug, Default)]
-enum Position {
+enum ListPosition {
     #[default]
     Start,
     /// A name, or the end of the list if there was none before.
@@ -79,7 +79,7 @@ enum Member {
 }
 
 /// A value at the beginning of some bytes.
-enum Scanned<'a> {
+enum ScannedList<'a> {
     Complete(&'a [u8]),
     Incomplete,
     /// The first bytes of a value that is larger than the limit.
@@ -129,7 +129,7 @@ impl ListReader {
     /// # Errors
     /// Returns a failure if the list is incomplete, or of another kind.
     pub(crate) fn finish(self, source: &Source) -> Result<ListMetadata, Failure> {
-        if !matches!(self.position, Position::End) {
+        if !matches!(self.position, ListPosition::End) {
             let cut_off = format!("the list was cut off after byte {}", self.consumed);
             return Err(Failure::Malformed(cut_off));
         }
@@ -138,7 +138,7 @@ impl ListReader {
     }
 
     fn step(&mut self, bytes: &[u8], source: &Source, guard: &mut dyn ParseGuard) -> Result<Step, Failure> {
-        if let Position::LargeItem(_) = self.position {
+        if let ListPosition::LargeItem(_) = self.position {
             return self.skip_large_item(bytes);
         }
         let Some(first) = bytes.first() else {
@@ -149,24 +149,24 @@ impl ListReader {
             return Ok(Step::Consumed(blanks.count()));
         }
         let next = match (&self.position, first) {
-            (Position::Start, b'{') => Position::Name { is_first: true },
-            (Position::Start, _) => return Err(self.unexpected("`{`")),
-            (Position::Name { is_first: true }, b'}') => Position::End,
-            (Position::Name { .. }, b'"') => return self.name(bytes),
-            (Position::Name { .. }, _) => return Err(self.unexpected("a name in quotes")),
-            (Position::Colon(member), b':') => Position::Value(*member),
-            (Position::Colon(_), _) => return Err(self.unexpected("`:`")),
-            (Position::Value(Member::Items), b'[') => Position::Item { is_first: true },
-            (Position::Value(member), _) => return self.member(*member, bytes, source),
-            (Position::MemberEnd, b',') => Position::Name { is_first: false },
-            (Position::MemberEnd, b'}') => Position::End,
-            (Position::MemberEnd, _) => return Err(self.unexpected("`,` or `}`")),
-            (Position::Item { is_first: true }, b']') => Position::MemberEnd,
-            (Position::Item { .. }, _) => return self.item(bytes, source, guard),
-            (Position::ItemEnd, b',') => Position::Item { is_first: false },
-            (Position::ItemEnd, b']') => Position::MemberEnd,
-            (Position::ItemEnd, _) => return Err(self.unexpected("`,` or `]`")),
-            (Position::LargeItem(_) | Position::End, _) => return Err(self.unexpected("the end")),
+            (ListPosition::Start, b'{') => ListPosition::Name { is_first: true },
+            (ListPosition::Start, _) => return Err(self.unexpected("`{`")),
+            (ListPosition::Name { is_first: true }, b'}') => ListPosition::End,
+            (ListPosition::Name { .. }, b'"') => return self.name(bytes),
+            (ListPosition::Name { .. }, _) => return Err(self.unexpected("a name in quotes")),
+            (ListPosition::Colon(member), b':') => ListPosition::Value(*member),
+            (ListPosition::Colon(_), _) => return Err(self.unexpected("`:`")),
+            (ListPosition::Value(Member::Items), b'[') => ListPosition::Item { is_first: true },
+            (ListPosition::Value(member), _) => return self.member(*member, bytes, source),
+            (ListPosition::MemberEnd, b',') => ListPosition::Name { is_first: false },
+            (ListPosition::MemberEnd, b'}') => ListPosition::End,
+            (ListPosition::MemberEnd, _) => return Err(self.unexpected("`,` or `}`")),
+            (ListPosition::Item { is_first: true }, b']') => ListPosition::MemberEnd,
+            (ListPosition::Item { .. }, _) => return self.item(bytes, source, guard),
+            (ListPosition::ItemEnd, b',') => ListPosition::Item { is_first: false },
+            (ListPosition::ItemEnd, b']') => ListPosition::MemberEnd,
+            (ListPosition::ItemEnd, _) => return Err(self.unexpected("`,` or `]`")),
+            (ListPosition::LargeItem(_) | ListPosition::End, _) => return Err(self.unexpected("the end")),
         };
         self.position = next;
         Ok(Step::Consumed(1))
@@ -187,7 +187,7 @@ impl ListReader {
             return Err(Failure::malformed(format_args!("duplicate field `{name}`")));
         }
         self.has_items |= matches!(member, Member::Items);
-        self.position = Position::Colon(member);
+        self.position = ListPosition::Colon(member);
         Ok(Step::Consumed(json.len()))
     }
 
@@ -210,13 +210,13 @@ impl ListReader {
                 self.read::<IgnoredAny>(json)?;
             }
         }
-        self.position = Position::MemberEnd;
+        self.position = ListPosition::MemberEnd;
         Ok(Step::Consumed(json.len()))
     }
 
     fn item(&mut self, bytes: &[u8], source: &Source, guard: &mut dyn ParseGuard) -> Result<Step, Failure> {
         match self.scan(bytes) {
-            Scanned::Complete(json) => {
+            ScannedList::Complete(json) => {
                 let text = std::str::from_utf8(json).map_err(|error| self.malformed(error))?;
                 let item = item::parse_item(source, text, guard);
                 // An object was parsed to its end.
@@ -224,12 +224,12 @@ impl ListReader {
                     self.read::<IgnoredAny>(json)?;
                 }
                 self.count(&item)?;
-                self.position = Position::ItemEnd;
+                self.position = ListPosition::ItemEnd;
                 Ok(Step::Item(json.len(), item))
             }
-            Scanned::Incomplete => Ok(Step::MoreBytesNeeded),
-            Scanned::TooLarge(head) => {
-                self.position = Position::LargeItem(item::too_large(&object_summary(head)));
+            ScannedList::Incomplete => Ok(Step::MoreBytesNeeded),
+            ScannedList::TooLarge(head) => {
+                self.position = ListPosition::LargeItem(item::too_large(&object_summary(head)));
                 Ok(Step::Consumed(head.len()))
             }
         }
@@ -245,7 +245,7 @@ impl ListReader {
             });
         };
         self.value = ValueScanner::default();
-        let Position::LargeItem(item) = mem::replace(&mut self.position, Position::ItemEnd) else {
+        let ListPosition::LargeItem(item) = mem::replace(&mut self.position, ListPosition::ItemEnd) else {
             return Ok(Step::Consumed(length));
         };
         let item = ListedItem::Invalid(item);
@@ -269,9 +269,9 @@ impl ListReader {
     /// Returns a failure if the value is too large.
     fn bounded_value<'a>(&mut self, bytes: &'a [u8]) -> Result<Option<&'a [u8]>, Failure> {
         match self.scan(bytes) {
-            Scanned::Complete(json) => Ok(Some(json)),
-            Scanned::Incomplete => Ok(None),
-            Scanned::TooLarge(head) => Err(Failure::Malformed(format!(
+            ScannedList::Complete(json) => Ok(Some(json)),
+            ScannedList::Incomplete => Ok(None),
+            ScannedList::TooLarge(head) => Err(Failure::Malformed(format!(
                 "the value at byte {} has more than {} bytes",
                 self.consumed,
                 head.len()
@@ -280,18 +280,18 @@ impl ListReader {
     }
 
     /// Scans the value at the beginning of the bytes.
-    fn scan<'a>(&mut self, bytes: &'a [u8]) -> Scanned<'a> {
+    fn scan<'a>(&mut self, bytes: &'a [u8]) -> ScannedList<'a> {
         let head = bytes.get(..MAX_ITEM_BYTES);
         if let Some(length) = self.value.scan(head.unwrap_or(bytes)) {
             self.value = ValueScanner::default();
-            return Scanned::Complete(bytes.get(..length).unwrap_or_default());
+            return ScannedList::Complete(bytes.get(..length).unwrap_or_default());
         }
         match head {
             Some(head) => {
                 self.value.discard_scanned();
-                Scanned::TooLarge(head)
+                ScannedList::TooLarge(head)
             }
-            None => Scanned::Incomplete,
+            None => ScannedList::Incomplete,
         }
     }
 

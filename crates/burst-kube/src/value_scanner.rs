@@ -11,11 +11,11 @@ pub(crate) struct ValueScanner {
     scanned: usize,
     /// The brackets that are open.
     depth: usize,
-    position: Position,
+    position: ValuePosition,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Position {
+enum ValuePosition {
     #[default]
     OutsideString,
     InString,
@@ -35,23 +35,25 @@ impl ValueScanner {
         // Most bytes are in strings, so a string is skipped in a loop of its own.
         loop {
             let next = match position {
-                Position::InString => rest.find(|byte| matches!(byte, b'"' | b'\\')),
-                Position::OutsideString | Position::Escape => rest.next(),
+                ValuePosition::InString => rest.find(|byte| matches!(byte, b'"' | b'\\')),
+                ValuePosition::OutsideString | ValuePosition::Escape => rest.next(),
             };
             let Some(byte) = next else { break };
             match (position, byte) {
-                (Position::Escape, _) => position = Position::InString,
-                (Position::InString, b'\\') => position = Position::Escape,
-                (Position::InString, _) if depth == 0 => return Some(bytes.len() - rest.len()),
-                (Position::InString, _) => position = Position::OutsideString,
-                (Position::OutsideString, b'"') => position = Position::InString,
-                (Position::OutsideString, b'{' | b'[') => depth += 1,
-                (Position::OutsideString, b'}' | b']') if depth > 1 => depth -= 1,
-                (Position::OutsideString, b'}' | b']') if depth == 1 => return Some(bytes.len() - rest.len()),
-                (Position::OutsideString, b'}' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') if depth == 0 => {
+                (ValuePosition::Escape, _) => position = ValuePosition::InString,
+                (ValuePosition::InString, b'\\') => position = ValuePosition::Escape,
+                (ValuePosition::InString, _) if depth == 0 => return Some(bytes.len() - rest.len()),
+                (ValuePosition::InString, _) => position = ValuePosition::OutsideString,
+                (ValuePosition::OutsideString, b'"') => position = ValuePosition::InString,
+                (ValuePosition::OutsideString, b'{' | b'[') => depth += 1,
+                (ValuePosition::OutsideString, b'}' | b']') if depth > 1 => depth -= 1,
+                (ValuePosition::OutsideString, b'}' | b']') if depth == 1 => return Some(bytes.len() - rest.len()),
+                (ValuePosition::OutsideString, b'}' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n')
+                    if depth == 0 =>
+                {
                     return Some(bytes.len() - rest.len() - 1);
                 }
-                (Position::OutsideString, _) => {}
+                (ValuePosition::OutsideString, _) => {}
             }
         }
         *self = Self {

@@ -26,7 +26,7 @@ use pause::waiting_after;
 pub use request::{ApiRequest, Schedule};
 use stream::Stream;
 pub use stream::{StreamId, StreamPolicy, StreamRead, StreamRequest};
-use streaming::StreamState;
+use streaming::StreamHistory;
 
 /// The window of the first watch after a handover, or a failure: it brings at once what happened since, and need not wait
 /// for more. A server that ends watches early gets no more requests than one for each such window.
@@ -104,7 +104,7 @@ pub struct Reflector {
     failed_watches: u32,
     /// How often it is still listed before a watch is tried again.
     lists_before_watch: u32,
-    streams: StreamState,
+    streams: StreamHistory,
 }
 
 impl Reflector {
@@ -129,7 +129,7 @@ impl Reflector {
             page_size: PageSize::new(page_size),
             failed_watches: 0,
             lists_before_watch: 0,
-            streams: StreamState::default(),
+            streams: StreamHistory::default(),
         }
     }
 

@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 256 << 10;
 
 /// What a reflector knows about streams.
 #[derive(Debug, Default)]
-pub(super) struct StreamState {
+pub(super) struct StreamHistory {
     policy: StreamPolicy,
     /// There are not too many streams for another one.
     is_allowed: bool,
