@@ -11,7 +11,7 @@ use crate::{
     rows::{ALL, Contender, SERIES},
     seed,
 };
-use burst_testkit::metrics_apis::{Proxy, Stage, adapter::Adapter, shop::NAMESPACE};
+use burst_testkit::metrics_apis::{MetricsProxy, Stage, adapter::Adapter, shop::NAMESPACE};
 
 const USER: (&str, &str) = ("x-remote-user", "system:admin");
 const GROUP: (&str, &str) = ("x-remote-group", "system:masters");
@@ -45,7 +45,7 @@ impl Contenders {
         cluster.apply(&format!(
             "{{apiVersion: v1, kind: Namespace, metadata: {{name: {NAMESPACE}}}}}"
         ));
-        let proxy = Proxy::start(Version::Tested, &cluster, api.addr().port(), KEYS);
+        let proxy = MetricsProxy::start(Version::Tested, &cluster, api.addr().port(), KEYS);
         let without = without_filter(&proxy, None);
         let certificate = cluster.front_proxy().client("front-proxy-client", None);
         let client = Tls::keeping(&proxy.authority, Some(&certificate));
@@ -121,7 +121,7 @@ fn values(client: &Tls, address: SocketAddr, path: &str, count: usize) -> Result
 
 /// Starts the same Envoy with a filter that does nothing in the place of ours. `ready` holds direct responses for the custom
 /// and the external metrics API.
-fn without_filter(proxy: &Proxy, ready: Option<&[String; 2]>) -> Envoy {
+fn without_filter(proxy: &MetricsProxy, ready: Option<&[String; 2]>) -> Envoy {
     let path = proxy.envoy.folder().join("bootstrap.yaml");
     let with = std::fs::read_to_string(path).expect("the bootstrap");
     let (before, rest) = with.split_once("- &burst_metrics\n").expect("the filter");

@@ -4,7 +4,7 @@ use burst_testkit::{
     Authority, ControlPlane, Process, Shared, Version,
     filter::on_each_envoy,
     http,
-    metrics_apis::{Proxy, SOON},
+    metrics_apis::{MetricsProxy, SOON},
     port, wait,
 };
 use serde_json::Value;
@@ -34,9 +34,9 @@ impl Cluster {
         }
     }
 
-    fn proxy(&self, version: Version) -> Proxy {
+    fn proxy(&self, version: Version) -> MetricsProxy {
         let keys = r#""sync": {"mode": "list"}, "poll_interval": "1s", "#;
-        Proxy::start(version, &self.control_plane, self.api_port, keys)
+        MetricsProxy::start(version, &self.control_plane, self.api_port, keys)
     }
 
     /// The authority of the API server's certificate.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::{ControlPlane, Controllers, Process, Version, port, wait};
 
 pub use self::{
-    proxy::{Example, Proxy, SERVER},
+    proxy::{Example, MetricsProxy, SERVER},
     registered::{API_SERVICES, wait_until_available},
 };
 
@@ -24,7 +24,7 @@ pub const SOON: Duration = Duration::from_secs(120);
 /// The metrics APIs at work.
 pub struct Stage {
     /// The proxy that serves the metrics APIs.
-    pub proxy: Proxy,
+    pub proxy: MetricsProxy,
     /// `kubectl proxy`, through which the filter reads the cluster: without it only the filter cannot reach the API.
     pub api: Option<Process>,
     /// The port of `kubectl proxy`.
@@ -69,7 +69,7 @@ impl Stage {
         cluster.start_controllers(controllers);
         let api_port = port::free();
         let api = Some(cluster.kubectl_proxy(api_port));
-        let proxy = Proxy::of(
+        let proxy = MetricsProxy::of(
             version,
             &cluster,
             api_port,

@@ -22,7 +22,7 @@ const PACE: Duration = Duration::from_millis(5);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Requests that may meet a connection just closed: no test changes the configuration more often.
-const MOST_RETRIES: usize = 3;
+const MAX_RETRIES: usize = 3;
 
 /// Failures that a message shows.
 const SHOWN_FAILURES: usize = 5;
@@ -78,7 +78,7 @@ impl TrafficBuilder {
     /// Starts the clients.
     #[must_use]
     pub fn start(self) -> Traffic {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<TrafficLog>::default();
         let client = |request: &Request| {
             let (shared, builder, request) = (shared.clone(), self.clone(), request.clone());
             thread::spawn(move || builder.run(&request, &shared))
@@ -92,8 +92,8 @@ impl TrafficBuilder {
         Traffic { shared, clients }
     }
 
-    fn run(&self, request: &Request, shared: &Shared) {
-        let mut client = Client::of(self);
+    fn run(&self, request: &Request, shared: &TrafficLog) {
+        let mut client = TrafficClient::of(self);
         let mut answered = Instant::now();
         while !shared.stopped.load(Ordering::Relaxed) {
             let outcome = client.ask(request);
@@ -112,12 +112,12 @@ impl TrafficBuilder {
 }
 
 /// A client of one address.
-enum Client {
+enum TrafficClient {
     KeepAlive { connection: KeepAlive, retries: usize },
     NewConnections(SocketAddr),
 }
 
-impl Client {
+impl TrafficClient {
     fn of(traffic: &TrafficBuilder) -> Self {
         if traffic.keep_alive {
             let connection = KeepAlive::to(traffic.address);
@@ -135,7 +135,7 @@ impl Client {
             Self::KeepAlive { connection, retries } => {
                 let (answer, again) = connection.ask(request).map_err(|error| error.to_string())?;
                 *retries += usize::from(again);
-                if *retries > MOST_RETRIES {
+                if *retries > MAX_RETRIES {
                     return Err("the server closes connections without need".to_owned());
                 }
                 Ok(answer)
@@ -146,7 +146,7 @@ impl Client {
 
 /// What the clients share with the test.
 #[derive(Debug, Default)]
-struct Shared {
+struct TrafficLog {
     stopped: AtomicBool,
     seen: Mutex<Seen>,
 }
@@ -158,7 +158,7 @@ struct Seen {
     longest_gap: Duration,
 }
 
-impl Shared {
+impl TrafficLog {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,7 +167,7 @@ impl Shared {
 /// Clients at work, until this is stopped or dropped.
 #[derive(Debug)]
 pub struct Traffic {
-    shared: Arc<Shared>,
+    shared: Arc<TrafficLog>,
     clients: Vec<JoinHandle<()>>,
 }
 

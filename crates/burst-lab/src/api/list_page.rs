@@ -18,13 +18,13 @@ use crate::cluster::{Cluster, Resource};
 pub(super) struct List {
     kind: String,
     api_version: String,
-    metadata: Metadata,
+    metadata: ListMetadata,
     pub(super) items: Vec<Item>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct ListMetadata {
     resource_version: String,
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -138,7 +138,7 @@ pub(super) fn page(
     let last = found.last().filter(|_| remaining > 0);
     let next = last.map(|(key, _)| ContinueToken::encode(version_number(listing.version), after(key, &prefix)));
     let remaining_item_count = (remaining > 0 && !query.selects()).then_some(remaining);
-    let metadata = Metadata {
+    let metadata = ListMetadata {
         resource_version: listing.version.to_string(),
         next,
         remaining_item_count,

@@ -18,7 +18,7 @@ use super::status::Status;
 use super::watch::Watch;
 use super::{Fault, KubeApi, corrupt, review, user_agent};
 
-enum Content {
+enum ResourceReply {
     List(List),
     Object(Arc<Value>),
     Watch(Box<Watch>),
@@ -38,15 +38,15 @@ impl KubeApi {
         let pretty = query.pretty || prefers_indented_json(request.headers());
         let answer = match content {
             Err(error) => error.response(pretty),
-            Ok(Content::Object(object)) => response::json(StatusCode::OK, &*object, pretty),
-            Ok(Content::Created(object)) => response::json(StatusCode::CREATED, &object, pretty),
-            Ok(Content::Watch(mut watch)) => match fault {
+            Ok(ResourceReply::Object(object)) => response::json(StatusCode::OK, &*object, pretty),
+            Ok(ResourceReply::Created(object)) => response::json(StatusCode::CREATED, &object, pretty),
+            Ok(ResourceReply::Watch(mut watch)) => match fault {
                 None => return Reply::Watch(watch),
                 Some(Fault::Stream(fault)) => return Reply::Watch(Box::new(watch.with_fault(*fault))),
                 // A fault of a complete response is applied to the events so far.
                 Some(_) => response::lines(watch.event_lines()),
             },
-            Ok(Content::List(mut list)) => {
+            Ok(ResourceReply::List(mut list)) => {
                 fault.into_iter().for_each(|fault| corrupt::objects(fault, &mut list));
                 if matches!(fault, Some(Fault::Endless)) {
                     list.make_endless(&query);
@@ -60,12 +60,17 @@ impl KubeApi {
         }
     }
 
-    fn resolve(&self, path: &ResourcePath<'_>, request: &Request<Bytes>, query: &Query) -> Result<Content, ApiError> {
+    fn resolve(
+        &self,
+        path: &ResourcePath<'_>,
+        request: &Request<Bytes>,
+        query: &Query,
+    ) -> Result<ResourceReply, ApiError> {
         let user = self.access.user(request.headers())?;
         self.access
             .check(&user, path.verb(request.method(), query.watch), path)?;
         if review::is_subject_access_review(path) && request.method() == Method::POST {
-            return Ok(Content::Created(review::evaluate(&self.access, request.body())?));
+            return Ok(ResourceReply::Created(review::evaluate(&self.access, request.body())?));
         }
         if !self.cluster.serves_group(path.group) {
             return Err(ApiError::UnknownPath);
@@ -82,9 +87,9 @@ impl KubeApi {
             list_options::complete(&mut query, self.watches.config().watch_list)?;
             if query.watch {
                 let watch = Watch::new(&self.cluster, resource, path.namespace, query, &self.watches);
-                return Ok(Content::Watch(Box::new(watch)));
+                return Ok(ResourceReply::Watch(Box::new(watch)));
             }
-            return Ok(Content::List(list_page::page(
+            return Ok(ResourceReply::List(list_page::page(
                 &self.cluster,
                 &resource,
                 path.namespace,
@@ -94,7 +99,7 @@ impl KubeApi {
         let object = path
             .namespace
             .and_then(|ns| self.cluster.object(&resource.id(), &format!("{ns}/{name}")));
-        Ok(Content::Object(
+        Ok(ResourceReply::Object(
             object.ok_or_else(|| Status::not_found(&path.resource(), details(path)))?,
         ))
     }

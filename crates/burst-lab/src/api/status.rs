@@ -14,7 +14,7 @@ pub(super) struct Status(Box<Fields>);
 struct Fields {
     kind: &'static str,
     api_version: &'static str,
-    metadata: Metadata,
+    metadata: StatusMetadata,
     status: &'static str,
     message: String,
     reason: &'static str,
@@ -24,7 +24,7 @@ struct Fields {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct Metadata {
+struct StatusMetadata {
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -79,7 +79,7 @@ impl Status {
         Status(Box::new(Fields {
             kind: "Status",
             api_version: "v1",
-            metadata: Metadata::default(),
+            metadata: StatusMetadata::default(),
             status: "Failure",
             message: message.into(),
             reason,

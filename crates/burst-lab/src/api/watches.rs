@@ -31,10 +31,10 @@ impl Default for WatchConfig {
 
 /// The configuration and the open watches; clones share them.
 #[derive(Clone, Default)]
-pub struct Watches(Arc<Mutex<State>>);
+pub struct Watches(Arc<Mutex<WatchSettings>>);
 
 #[derive(Default)]
-struct State {
+struct WatchSettings {
     config: WatchConfig,
     open: Vec<OpenWatch>,
 }

@@ -29,9 +29,9 @@ pub const STATEFULSETS: &str = "statefulsets.apps";
 
 /// A handle on the objects; clones share them.
 #[derive(Clone)]
-pub struct Cluster(Arc<Mutex<State>>);
+pub struct Cluster(Arc<Mutex<ClusterState>>);
 
-struct State {
+struct ClusterState {
     version: u64,
     /// Announces each new version.
     changes: watch::Sender<u64>,
@@ -55,7 +55,7 @@ impl Cluster {
     /// An empty cluster that serves Services, Deployments, StatefulSets and HorizontalPodAutoscalers.
     pub fn new() -> Self {
         let resources = Resource::built_ins().map(|resource| (resource.id(), ResourceStore::new(resource)));
-        Cluster(Arc::new(Mutex::new(State {
+        Cluster(Arc::new(Mutex::new(ClusterState {
             version: 1,
             changes: watch::Sender::new(1),
             resources: resources.into(),
@@ -228,12 +228,12 @@ impl Cluster {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ClusterState> {
         crate::locked(&self.0)
     }
 }
 
-impl State {
+impl ClusterState {
     fn resource_store(&self, id: &str) -> Option<&ResourceStore> {
         self.resources.get(id)
     }

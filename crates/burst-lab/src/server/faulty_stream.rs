@@ -17,10 +17,10 @@ const WRITE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The state of one connection; clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Connection(Arc<Mutex<State>>);
+pub(super) struct Connection(Arc<Mutex<ConnectionState>>);
 
 #[derive(Default)]
-struct State {
+struct ConnectionState {
     condition: Condition,
     /// Bytes written to the socket since the start.
     written: u64,

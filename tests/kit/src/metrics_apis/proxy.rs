@@ -24,7 +24,7 @@ const WEB_RULE: &str = r#"{"name": "web", "service": "shop/web"}"#;
 const WEB_ROUTE: &str = "{match: {prefix: /}, route: {cluster: web}}";
 
 /// A running proxy.
-pub struct Proxy {
+pub struct MetricsProxy {
     /// The process.
     pub envoy: Envoy,
     /// The authority of the listener's certificate.
@@ -34,7 +34,7 @@ pub struct Proxy {
     _upstream: Server,
 }
 
-impl Proxy {
+impl MetricsProxy {
     /// One whose filter reads the cluster at that port, with these keys beside those that ship, each with its comma.
     #[track_caller]
     pub fn start(version: Version, cluster: &ControlPlane, api: u16, keys: &str) -> Self {

@@ -4,7 +4,7 @@ use crate::{ControlPlane, repository};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
-use super::{Proxy, SERVER, SOON};
+use super::{MetricsProxy, SERVER, SOON};
 
 /// Every APIService that ships.
 pub const API_SERVICES: [&str; 3] = [
@@ -15,7 +15,7 @@ pub const API_SERVICES: [&str; 3] = [
 
 /// Registers the proxy, and waits until the API server has found it to be available.
 #[track_caller]
-pub(super) fn register(cluster: &ControlPlane, proxy: &Proxy) {
+pub(super) fn register(cluster: &ControlPlane, proxy: &MetricsProxy) {
     let (service, namespace) = SERVER
         .strip_suffix(".svc")
         .and_then(|name| name.split_once('.'))
