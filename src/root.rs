@@ -207,11 +207,13 @@ impl ActiveRoot {
     /// Takes what the leader published, and the age of it. If this VM has published it, wakes the others.
     fn refresh(&mut self, now: Time) {
         let leader = &mut self.leader;
-        if leader.as_ref().is_some_and(LeaderTask::has_published) {
-            self.wake_queues.others(now).into_iter().for_each(host::wake);
-        }
+        let has_published = leader.as_ref().is_some_and(LeaderTask::has_published);
         let published = || leader.as_mut().and_then(LeaderTask::take_published);
         if let Some(taken) = self.view.refresh(published, now) {
+            // The leader reads its snapshot first. If that traps, no other VM has to find out.
+            if has_published {
+                self.wake_queues.others(now).into_iter().for_each(host::wake);
+            }
             log::state_change(
                 self.damage.update(taken).as_ref(),
                 "this thread has no snapshot",
