@@ -41,6 +41,11 @@ impl ApiVersion {
         }
     }
 
+    /// As in the field `apiVersion`.
+    pub(crate) fn group_version(self) -> String {
+        format!("{}/{}", self.group(), self.version())
+    }
+
     /// The kind of the lists that carry values.
     pub(crate) fn list_kind(self) -> &'static str {
         match self {

@@ -4,7 +4,9 @@
 //! listener names.
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#authenticating-proxy>
 
-use crate::status::{StatusDetails, StatusError};
+use crate::encoding::Encoding;
+use crate::objects::StatusDetails;
+use crate::status::StatusError;
 use burst_model::config::MetricsApisConfig;
 use burst_model::serve::LocalReply;
 
@@ -35,7 +37,7 @@ pub fn check(apis: &MetricsApisConfig, connection: DownstreamConnection<'_>) -> 
          set metrics_apis.insecure_loopback_demo"
     };
     let message = format!("the metrics APIs accept X-Remote-User only over mutual TLS, {why}");
-    Err(StatusError::forbidden(message, StatusDetails::default()).to_answer())
+    Err(StatusError::forbidden(message, StatusDetails::default()).to_reply(Encoding::Json))
 }
 
 /// Returns whether only this machine or pod can connect to an address.

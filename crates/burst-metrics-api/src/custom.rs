@@ -4,20 +4,23 @@
 use crate::accept::ResponseFormat;
 use crate::api_version::{ApiVersion, CUSTOM_GROUP};
 use crate::catalog::{DescribedKind, ServedMetric};
-use crate::json::JsonString;
+use crate::encoding::ListBody;
 use crate::list_options::ListOptions;
 use crate::metric_values::MetricValues;
 use crate::milli_value::MilliValue;
+use crate::objects::{
+    CustomValueV1Beta1, CustomValueV1Beta2, MetricIdentifier, ObjectReference, PartialObjectMetadata, Quantity,
+    StatusDetails, TableRow,
+};
 use crate::path::CustomMetricPath;
 use crate::response::MetricsResponse;
-use crate::response_body::{ResponseBody, ValueListMeta, row_object};
-use crate::selector_json::label_selector_json;
+use crate::selector_object::label_selector;
 use crate::sources::MetricSources;
-use crate::status::{StatusDetails, StatusError};
+use crate::status::StatusError;
+use crate::value_list::ValueListMeta;
 use burst_kube::Resource;
 use burst_labels::Selector;
 use burst_model::config::Config;
-use std::fmt::Write as _;
 
 /// The name that stands for all objects. As the namespace of a sum, it stands for all namespaces.
 const ALL: &str = "*";
@@ -39,12 +42,12 @@ pub(crate) fn answer(
     let meta = ValueListMeta::new(api, format, &values, sources.now);
     let items = items(sources, path, options, &kind, &values)?;
     let namespace = kind.is_namespaced().then(|| path.namespace.clone().unwrap_or_default());
-    let writer = CustomItemWriter::new(&meta, &kind, namespace, metric, &options.metric_label_selector);
-    let mut body = ResponseBody::new(&meta, &["Name", "Value", "Age"], items.len());
-    for (name, value) in items {
-        writer.write(body.next_item(), name, value);
-    }
-    Ok(MetricsResponse::with_values(body.finish(), api, meta.age))
+    let mut writer = CustomItemWriter::new(&meta, &kind, namespace, metric, &options.metric_label_selector);
+    Ok(meta.respond(&["Name", "Value", "Age"], items.len(), |body| {
+        for (name, value) in items {
+            writer.write(body, name, value);
+        }
+    }))
 }
 
 /// Why a path cannot have a value in any cluster.
@@ -173,8 +176,9 @@ fn not_found_message(path: &CustomMetricPath) -> String {
 fn details(path: &CustomMetricPath) -> StatusDetails {
     StatusDetails {
         name: object_name(path).unwrap_or_default().to_owned(),
-        group: CUSTOM_GROUP.into(),
+        group: CUSTOM_GROUP.to_owned(),
         kind: path.resource.clone(),
+        ..StatusDetails::default()
     }
 }
 
@@ -183,15 +187,15 @@ fn object_name(path: &CustomMetricPath) -> Option<&str> {
     Some(path.name.as_str()).filter(|name| *name != ALL)
 }
 
-/// Writes items. The parts that all items share are prepared once.
+/// Writes items. The same item is filled in for each object, so that only its name and value are new.
 enum CustomItemWriter {
-    Item {
-        before_name: String,
-        before_value: String,
-        after_value: String,
-    },
+    V1Beta1(CustomValueV1Beta1),
+    V1Beta2(CustomValueV1Beta2),
     /// A row of a `Table`.
-    Row { namespace: Option<String>, age: u64 },
+    Row {
+        namespace: Option<String>,
+        age: String,
+    },
 }
 
 impl CustomItemWriter {
@@ -202,57 +206,54 @@ impl CustomItemWriter {
         metric: ServedMetric,
         selector: &Selector,
     ) -> Self {
-        if let ResponseFormat::Table(_) = meta.format {
-            let age = meta.age.as_secs();
+        if meta.is_table() {
+            let age = format!("{}s", meta.age.as_secs());
             return Self::Row { namespace, age };
         }
         let resource = kind.resource();
-        let api_version = api_version(&resource);
-        let kind = resource.kind;
-        let namespace = namespace.map_or_else(String::new, |name| format!(r#""namespace":{},"#, JsonString(&name)));
-        let (name, selector) = (metric.name(), label_selector_json(selector));
-        let (metric, window_key, after_value) = match meta.api {
-            ApiVersion::CustomV1Beta1 => (
-                format!(r#""metricName":"{name}""#),
-                "window",
-                format!(r#","selector":{selector}}}"#),
-            ),
-            _ => (
-                format!(r#""metric":{{"name":"{name}","selector":{selector}}}"#),
-                "windowSeconds",
-                "}".to_owned(),
-            ),
+        let described_object = ObjectReference {
+            api_version: api_version(&resource),
+            kind: resource.kind.to_string(),
+            namespace: namespace.unwrap_or_default(),
+            name: String::new(),
         };
-        let window = meta
-            .window
-            .map_or_else(String::new, |window| format!(r#""{window_key}":{window},"#));
-        let timestamp = &meta.timestamp;
-        Self::Item {
-            before_name: format!(r#"{{"describedObject":{{"kind":"{kind}",{namespace}"name":"#),
-            before_value: format!(
-                r#","apiVersion":"{api_version}"}},{metric},"timestamp":"{timestamp}",{window}"value":"#
-            ),
-            after_value,
+        let (name, selector) = (metric.name().to_owned(), label_selector(selector));
+        match meta.api {
+            ApiVersion::CustomV1Beta1 => Self::V1Beta1(CustomValueV1Beta1 {
+                described_object,
+                metric_name: name,
+                timestamp: meta.timestamp(),
+                window: meta.window,
+                value: Quantity::default(),
+                selector,
+            }),
+            ApiVersion::CustomV1Beta2 | ApiVersion::ExternalV1Beta1 => Self::V1Beta2(CustomValueV1Beta2 {
+                described_object,
+                metric: MetricIdentifier { name, selector },
+                timestamp: meta.timestamp(),
+                window_seconds: meta.window,
+                value: Quantity::default(),
+            }),
         }
     }
 
-    fn write(&self, body: &mut String, name: &str, value: MilliValue) {
-        let quoted_name = JsonString(name);
-        // Writing to a string cannot fail.
-        let _ = match self {
-            Self::Item {
-                before_name,
-                before_value,
-                after_value,
-            } => write!(
-                body,
-                r#"{before_name}{quoted_name}{before_value}"{value}"{after_value}"#
-            ),
-            Self::Row { namespace, age } => {
-                let object = row_object(name, namespace.as_deref());
-                write!(body, r#"{{"cells":[{quoted_name},"{value}","{age}s"],{object}}}"#)
+    fn write(&mut self, body: &mut ListBody<'_>, name: &str, value: MilliValue) {
+        match self {
+            Self::V1Beta1(item) => {
+                name.clone_into(&mut item.described_object.name);
+                item.value.set(value);
+                body.push(item);
             }
-        };
+            Self::V1Beta2(item) => {
+                name.clone_into(&mut item.described_object.name);
+                item.value.set(value);
+                body.push(item);
+            }
+            Self::Row { namespace, age } => body.push_row(&TableRow {
+                cells: vec![name.to_owned(), value.to_string(), age.clone()],
+                object: PartialObjectMetadata::new(name, namespace.as_deref()),
+            }),
+        }
     }
 }
 

@@ -4,17 +4,18 @@
 use crate::accept::ResponseFormat;
 use crate::api_version::{ApiVersion, EXTERNAL_GROUP};
 use crate::catalog::ServedMetric;
-use crate::json::{JsonString, comma_separated};
+use crate::encoding::ListBody;
 use crate::list_options::ListOptions;
 use crate::metric_values::{MetricValues, SeriesValue};
+use crate::objects::{ExternalValue, PartialObjectMetadata, Quantity, StatusDetails, TableRow};
 use crate::path::ExternalMetricPath;
 use crate::response::MetricsResponse;
-use crate::response_body::{ResponseBody, ValueListMeta, row_object};
 use crate::sources::MetricSources;
-use crate::status::{StatusDetails, StatusError};
+use crate::status::StatusError;
+use crate::value_list::ValueListMeta;
 use burst_labels::Selector;
 use burst_model::config::{MetricsApisConfig, UnknownExternal};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
 const COLUMNS: [&str; 4] = ["Name", "Value", "Labels", "Age"];
 
@@ -31,20 +32,16 @@ pub(crate) fn answer(
     let values = MetricValues::read(sources, metric)?;
     let meta = ValueListMeta::new(ApiVersion::ExternalV1Beta1, format, &values, sources.now);
     let series = values.series(&path.namespace);
-    let writer = ExternalItemWriter::new(&meta, &path.namespace, metric);
-    let (mut body, mut labels) = (ResponseBody::new(&meta, &COLUMNS, series.len()), Vec::new());
-    for series in &series {
-        let series_labels = SeriesLabels::new(&path.namespace, series, sources.apis);
-        if let Some(service) = series_labels.matching_service(&options.label_selector) {
-            series_labels.write_sorted(&mut labels, service);
-            writer.write(body.next_item(), series, &labels);
+    let (mut writer, mut labels) = (ExternalItemWriter::new(&meta, &path.namespace, metric), Vec::new());
+    Ok(meta.respond(&COLUMNS, series.len(), |body| {
+        for series in &series {
+            let series_labels = SeriesLabels::new(&path.namespace, series, sources.apis);
+            if let Some(service) = series_labels.matching_service(&options.label_selector) {
+                series_labels.write_sorted(&mut labels, service);
+                writer.write(body, series, &labels);
+            }
         }
-    }
-    Ok(MetricsResponse::with_values(
-        body.finish(),
-        ApiVersion::ExternalV1Beta1,
-        meta.age,
-    ))
+    }))
 }
 
 fn unknown_metric(
@@ -54,20 +51,15 @@ fn unknown_metric(
 ) -> Result<MetricsResponse, StatusError> {
     if sources.apis.unknown_external == UnknownExternal::Empty {
         let meta = ValueListMeta::without_values(ApiVersion::ExternalV1Beta1, format, sources.now);
-        let body = ResponseBody::new(&meta, &COLUMNS, 0).finish();
-        return Ok(MetricsResponse::with_values(
-            body,
-            ApiVersion::ExternalV1Beta1,
-            meta.age,
-        ));
+        return Ok(meta.respond(&COLUMNS, 0, |_| {}));
     }
     let names: Vec<_> = ServedMetric::all(sources.apis).map(ServedMetric::name).collect();
     let (metric, names) = (&path.metric, names.join(", "));
     let message = format!("the server could not find the external metric {metric}: there are {names}");
     let details = StatusDetails {
-        name: String::new(),
-        group: EXTERNAL_GROUP.into(),
+        group: EXTERNAL_GROUP.to_owned(),
         kind: metric.clone(),
+        ..StatusDetails::default()
     };
     Err(StatusError::not_found(message, details))
 }
@@ -136,56 +128,53 @@ impl<'a> SeriesLabels<'a> {
     }
 }
 
-/// Writes items. The parts that all items share are prepared once.
+/// Writes items. The same item is filled in for each series, so that only its labels and value are new.
 enum ExternalItemWriter<'a> {
-    Item {
-        before_labels: String,
-        before_value: String,
-    },
+    Item(ExternalValue),
     /// A row of a `Table`.
-    Row { namespace: &'a str, age: u64 },
+    Row {
+        namespace: &'a str,
+        age: String,
+    },
 }
 
 impl<'a> ExternalItemWriter<'a> {
     fn new(meta: &ValueListMeta, namespace: &'a str, metric: ServedMetric) -> Self {
-        if let ResponseFormat::Table(_) = meta.format {
-            let age = meta.age.as_secs();
+        if meta.is_table() {
+            let age = format!("{}s", meta.age.as_secs());
             return Self::Row { namespace, age };
         }
-        let window = meta
-            .window
-            .map_or_else(String::new, |window| format!(r#""window":{window},"#));
-        Self::Item {
-            before_labels: format!(r#"{{"metricName":"{}","metricLabels":{{"#, metric.name()),
-            before_value: format!(r#"}},"timestamp":"{}",{window}"value":"#, meta.timestamp),
-        }
+        Self::Item(ExternalValue {
+            metric_name: metric.name().to_owned(),
+            metric_labels: BTreeMap::new(),
+            timestamp: meta.timestamp(),
+            window: meta.window,
+            value: Quantity::default(),
+        })
     }
 
-    fn write(&self, body: &mut String, series: &SeriesValue<'_>, labels: &[(&str, &str)]) {
-        let SeriesValue { name, value, .. } = series;
-        // Writing to a string cannot fail.
-        let _ = match self {
-            Self::Item {
-                before_labels,
-                before_value,
-            } => {
-                body.push_str(before_labels);
-                for (index, (key, value)) in labels.iter().enumerate() {
-                    let comma = if index > 0 { "," } else { "" };
-                    let _ = write!(body, "{comma}{}:{}", JsonString(key), JsonString(value));
-                }
-                write!(body, r#"{before_value}"{value}"}}"#)
+    fn write(&mut self, body: &mut ListBody<'_>, series: &SeriesValue<'_>, labels: &[(&str, &str)]) {
+        match self {
+            Self::Item(item) => {
+                let labels = labels
+                    .iter()
+                    .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+                item.metric_labels = labels.collect();
+                item.value.set(series.value);
+                body.push(item);
             }
             Self::Row { namespace, age } => {
-                let labels = comma_separated(labels.iter().map(|(key, value)| format!("{key}={value}")));
-                let object = row_object(name, Some(namespace));
-                write!(
-                    body,
-                    r#"{{"cells":[{},"{value}",{},"{age}s"],{object}}}"#,
-                    JsonString(name),
-                    JsonString(&labels)
-                )
+                let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                body.push_row(&TableRow {
+                    cells: vec![
+                        series.name.to_owned(),
+                        series.value.to_string(),
+                        labels.join(","),
+                        age.clone(),
+                    ],
+                    object: PartialObjectMetadata::new(series.name, Some(namespace)),
+                });
             }
-        };
+        }
     }
 }

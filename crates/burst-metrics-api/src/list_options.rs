@@ -188,11 +188,12 @@ fn check_field_selector(text: &str) -> Result<(), StatusError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::Encoding;
     use proptest::prelude::*;
 
     fn error_body(query: &str) -> Option<String> {
         let error = ListOptions::parse(query.as_bytes()).check().err()?;
-        Some(String::from_utf8(error.to_answer().body.to_vec()).unwrap())
+        Some(String::from_utf8(error.to_reply(Encoding::Json).body.to_vec()).unwrap())
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Checks whether the ExternalMetricPolicies allow a request for an external metric.
 
 use crate::api_version::EXTERNAL_GROUP;
+use crate::objects::StatusDetails;
 use crate::path::ExternalMetricPath;
 use crate::request::MetricsRequest;
 use crate::sources::MetricSources;
-use crate::status::{StatusDetails, StatusError};
+use crate::status::StatusError;
 use burst_kube::name::Name;
 use burst_model::policies::EffectivePolicies;
 use burst_policy::{AccessRequest, LabelConstraints, Policy, evaluate, name};
@@ -53,9 +54,9 @@ pub(crate) fn check(
     };
     let message = format!("{}.{EXTERNAL_GROUP} is forbidden: {reason}", path.metric);
     let details = StatusDetails {
-        name: String::new(),
-        group: EXTERNAL_GROUP.into(),
+        group: EXTERNAL_GROUP.to_owned(),
         kind: path.metric.clone(),
+        ..StatusDetails::default()
     };
     Err(StatusError::forbidden(message, details))
 }

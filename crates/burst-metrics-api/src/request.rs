@@ -50,20 +50,22 @@ impl MetricsRequest {
             };
             header.get_or_insert(value);
         }
+        let accept = AcceptedFormats::parse(accept.unwrap_or_default());
         let is_authenticated = match authorization {
             Authorization::ApiServer => user.is_named(),
             Authorization::SubjectAccessReview => user.is_reviewable(),
         };
         if !is_authenticated {
-            return Err(StatusError::unauthorized().to_answer());
+            return Err(StatusError::unauthorized().to_reply(accept.error_encoding()));
         }
         let path_and_query = path.unwrap_or_default();
-        let (path, query) = MetricsPath::parse(path_and_query).map_err(|error| error.to_answer())?;
+        let (path, query) =
+            MetricsPath::parse(path_and_query).map_err(|error| error.to_reply(accept.error_encoding()))?;
         Ok(Self {
             method: String::from_utf8_lossy(method.unwrap_or_default()).into_owned(),
             path,
             options: ListOptions::parse(query),
-            accept: AcceptedFormats::parse(accept.unwrap_or_default()),
+            accept,
             if_none_match: if_none_match.unwrap_or_default().to_vec(),
             user,
             path_and_query: path_and_query.to_vec(),

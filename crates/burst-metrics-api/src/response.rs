@@ -1,6 +1,7 @@
 //! An answer of the metrics APIs, with the facts about it that the stats need.
 
 use crate::api_version::ApiVersion;
+use crate::encoding::Encoding;
 use burst_model::serve::LocalReply;
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ pub struct MetricsResponse {
 }
 
 impl MetricsResponse {
-    pub(crate) fn with_values(body: String, api: ApiVersion, age: Duration) -> Self {
+    pub(crate) fn with_values(encoding: Encoding, body: Vec<u8>, api: ApiVersion, age: Duration) -> Self {
         Self {
-            answer: LocalReply::new(200, "application/json", body.into_bytes()),
+            answer: LocalReply::new(200, encoding.media_type(), body),
             value_age: Some((api, age)),
         }
     }

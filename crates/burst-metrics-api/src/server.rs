@@ -1,7 +1,8 @@
 //! Routes an authorized request to the handler of its path, or to another adapter.
 
-use crate::accept::ResponseFormat;
+use crate::accept::{ResponseFormat, Transform};
 use crate::api_version::ApiVersion;
+use crate::encoding::Encoding;
 use crate::path::{ApiPath, CustomMetricPath, ExternalMetricPath};
 use crate::request::MetricsRequest;
 use crate::response::MetricsResponse;
@@ -27,7 +28,7 @@ pub fn serve(sources: &MetricSources<'_>, request: &MetricsRequest) -> RoutedReq
         Ok(false) => answer(sources, request),
         Err(error) => Err(error),
     };
-    RoutedRequest::Answered(answered.unwrap_or_else(|error| error.to_answer().into()))
+    RoutedRequest::Answered(answered.unwrap_or_else(|error| error.to_reply(request.accept.error_encoding()).into()))
 }
 
 fn answer(sources: &MetricSources<'_>, request: &MetricsRequest) -> Result<MetricsResponse, StatusError> {
@@ -44,11 +45,11 @@ fn answer(sources: &MetricSources<'_>, request: &MetricsRequest) -> Result<Metri
         ApiPath::Groups => {
             let format = request
                 .accept
-                .choose(|format| !matches!(format, ResponseFormat::Table(_)))?;
+                .choose(|format| !matches!(format.transform, Transform::Table(_)))?;
             discovery::groups(sources, format, &request.if_none_match)
         }
-        ApiPath::Group(group) => discovery::group(group),
-        ApiPath::Resources(api) => discovery::resources(sources, *api),
+        ApiPath::Group(group) => discovery::group(group, request.accept.encoding()?),
+        ApiPath::Resources(api) => discovery::resources(sources, *api, request.accept.encoding()?),
         ApiPath::Root => discovery::paths(200),
         ApiPath::OpenApiV2 => {
             discovery::document(r#"{"swagger":"2.0","info":{"title":"burst","version":"v1"},"paths":{}}"#)
@@ -86,8 +87,13 @@ fn answer_external(
     external::answer(sources, format, path, &request.options)
 }
 
+/// A table has no protobuf form, as in kube-apiserver.
 fn is_value_format(format: ResponseFormat) -> bool {
-    matches!(format, ResponseFormat::Json | ResponseFormat::Table(_))
+    match format.transform {
+        Transform::None => true,
+        Transform::Table(_) => format.encoding != Encoding::Protobuf,
+        Transform::Aggregated(_) => false,
+    }
 }
 
 /// The answer to a request that ended a VM shortly before.
@@ -96,11 +102,11 @@ pub fn quarantined() -> LocalReply {
     StatusError::unavailable(
         "a proxy thread stopped while it answered this request; it is answered again a minute later",
     )
-    .to_answer()
+    .to_reply(Encoding::Json)
 }
 
 /// The answer in place of a bulk one, if too many of those are being sent.
 #[must_use]
 pub fn too_many_bulk_answers() -> LocalReply {
-    StatusError::too_many_requests("too many bulk answers are in progress: retry in a second").to_answer()
+    StatusError::too_many_requests("too many bulk answers are in progress: retry in a second").to_reply(Encoding::Json)
 }

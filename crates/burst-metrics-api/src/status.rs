@@ -2,10 +2,9 @@
 //! <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/>
 
 use crate::api_version::EXTERNAL_GROUP;
-use crate::json::{JsonString, comma_separated};
+use crate::encoding::{Encoding, TypeMeta};
+use crate::objects::{ListMeta, Status, StatusDetails};
 use burst_model::serve::LocalReply;
-use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// An error that is answered with a `Status` object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +25,6 @@ enum ExtraHeader {
     Allow,
     /// `retry-after: 1`.
     RetryAfter,
-}
-
-/// The object that an error is about. Kubernetes puts the resource's plural name into `kind`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StatusDetails {
-    pub(crate) name: String,
-    pub(crate) group: Cow<'static, str>,
-    pub(crate) kind: String,
 }
 
 impl StatusError {
@@ -80,14 +71,15 @@ impl StatusError {
     pub(crate) fn watch_not_supported() -> Self {
         let message = "watch is not supported on resources of kind \"*.external.metrics.k8s.io\"";
         Self::new(405, "MethodNotAllowed", message).with_details(StatusDetails {
-            group: EXTERNAL_GROUP.into(),
-            kind: "*".into(),
+            group: EXTERNAL_GROUP.to_owned(),
+            kind: "*".to_owned(),
             ..StatusDetails::default()
         })
     }
 
     pub(crate) fn not_acceptable() -> Self {
-        let message = "only the following media types are accepted: application/json";
+        let message = "only the following media types are accepted: application/json, application/yaml, \
+                       application/vnd.kubernetes.protobuf";
         Self::new(406, "NotAcceptable", message)
     }
 
@@ -118,37 +110,26 @@ impl StatusError {
         self
     }
 
-    pub(crate) fn to_answer(&self) -> LocalReply {
-        let mut body = format!(
-            r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":{}"#,
-            JsonString(&self.message)
-        );
-        // Writing to a string cannot fail.
-        if !self.reason.is_empty() {
-            let _ = write!(body, r#","reason":"{}""#, self.reason);
-        }
-        if let Some(details) = &self.details {
-            let _ = write!(body, r#","details":{{{}}}"#, details.fields(self.extra_header));
-        }
-        let _ = writeln!(body, r#","code":{}}}"#, self.code);
-        let answer = LocalReply::new(self.code, "application/json", body.into_bytes());
+    pub(crate) fn to_reply(&self, encoding: Encoding) -> LocalReply {
+        let retry_after_seconds = i32::from(self.extra_header == ExtraHeader::RetryAfter);
+        let status = Status {
+            metadata: ListMeta::default(),
+            status: "Failure".to_owned(),
+            message: self.message.clone(),
+            reason: self.reason.to_owned(),
+            details: self.details.clone().map(|details| StatusDetails {
+                retry_after_seconds,
+                ..details
+            }),
+            code: self.code.into(),
+        };
+        let body = encoding.encode(TypeMeta::new("Status", "v1"), &status);
+        let reply = LocalReply::new(self.code, encoding.media_type(), body);
         match self.extra_header {
-            ExtraHeader::None => answer,
-            ExtraHeader::Allow => answer.with("allow", "GET"),
-            ExtraHeader::RetryAfter => answer.with("retry-after", "1"),
+            ExtraHeader::None => reply,
+            ExtraHeader::Allow => reply.with("allow", "GET"),
+            ExtraHeader::RetryAfter => reply.with("retry-after", "1"),
         }
-    }
-}
-
-impl StatusDetails {
-    fn fields(&self, extra_header: ExtraHeader) -> String {
-        let fields = [("name", &*self.name), ("group", &*self.group), ("kind", &*self.kind)];
-        let present = fields
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .map(|(key, value)| format!("\"{key}\":{}", JsonString(value)));
-        let retry = (extra_header == ExtraHeader::RetryAfter).then(|| r#""retryAfterSeconds":1"#.to_owned());
-        comma_separated(present.chain(retry))
     }
 }
 
@@ -157,7 +138,7 @@ mod tests {
     use super::*;
 
     fn body(error: &StatusError) -> String {
-        String::from_utf8(error.to_answer().body.to_vec()).unwrap()
+        String::from_utf8(error.to_reply(Encoding::Json).body.to_vec()).unwrap()
     }
 
     #[test]
@@ -185,7 +166,12 @@ mod tests {
              \"message\":\"too many requests\",\"reason\":\"TooManyRequests\",\
              \"details\":{\"retryAfterSeconds\":1},\"code\":429}\n"
         );
-        assert!(error.to_answer().headers.contains(&("retry-after", "1".into())));
+        assert!(
+            error
+                .to_reply(Encoding::Json)
+                .headers
+                .contains(&("retry-after", "1".into()))
+        );
     }
 
     #[test]
@@ -195,7 +181,7 @@ mod tests {
             StatusError::method_not_allowed(),
             StatusError::watch_not_supported(),
         ] {
-            let answer = error.to_answer();
+            let answer = error.to_reply(Encoding::Json);
             assert!(
                 answer.headers.iter().all(|(name, _)| *name != "retry-after"),
                 "{error:?}"

@@ -3,14 +3,18 @@
 
 mod aggregated;
 
-use crate::accept::ResponseFormat;
+use crate::accept::{ResponseFormat, Transform};
 use crate::adapters::AdapterResource;
 use crate::api_version::{ApiVersion, CUSTOM_GROUP, EXTERNAL_GROUP};
 use crate::catalog::{DescribedKind, ServedMetric};
-use crate::json::{JsonString, comma_separated};
+use crate::encoding::{Encoding, TypeMeta};
+use crate::objects::{ApiGroup, ApiGroupList, ApiResource, ApiResourceList, GroupVersionForDiscovery, Verbs};
 use crate::sources::MetricSources;
 use burst_model::hash;
 use burst_model::serve::{LocalReply, has_tag};
+use prost::Message;
+use serde::Serialize;
+use serde_json::json;
 
 /// The kind of an item in an `ExternalMetricValueList`, and the resource that discovery lists for it. The resource is not a
 /// metric and has no verbs. Without it, kubectl does not recognize the items.
@@ -34,7 +38,7 @@ const PATHS: [&str; 13] = [
     "/version",
 ];
 
-/// A JSON document.
+/// A JSON document that has no other format.
 pub(crate) fn document(body: &str) -> LocalReply {
     document_with_status(200, body)
 }
@@ -43,17 +47,25 @@ fn document_with_status(status: u16, body: &str) -> LocalReply {
     LocalReply::new(status, "application/json", format!("{body}\n").into_bytes())
 }
 
+/// A document of discovery.
+fn object(encoding: Encoding, kind: &str, object: &(impl Message + Serialize)) -> LocalReply {
+    let body = encoding.encode(TypeMeta::new(kind, "v1"), object);
+    LocalReply::new(200, encoding.media_type(), body)
+}
+
 /// The document of `/`. With status 404 it also answers a path outside of the served groups, as every API server does.
 pub(crate) fn paths(status: u16) -> LocalReply {
-    let paths = comma_separated(PATHS.map(|path| format!("\"{path}\"")));
-    document_with_status(status, &format!("{{\"paths\":[{paths}]}}"))
+    document_with_status(status, &json!({"paths": PATHS}).to_string())
 }
 
 /// The document of `/apis`. In the aggregated format, which kube-apiserver requests once a minute, it lists all resources.
 pub(crate) fn groups(sources: &MetricSources<'_>, format: ResponseFormat, if_none_match: &[u8]) -> LocalReply {
-    let answer = match format {
-        ResponseFormat::Aggregated(version) => aggregated::groups(sources, version),
-        ResponseFormat::Json | ResponseFormat::Table(_) => group_list(),
+    let answer = match format.transform {
+        Transform::Aggregated(version) => aggregated::groups(sources, format.encoding, version),
+        Transform::None | Transform::Table(_) => {
+            let groups = [CUSTOM_GROUP, EXTERNAL_GROUP].map(api_group).into();
+            object(format.encoding, "APIGroupList", &ApiGroupList { groups })
+        }
     };
     let etag = format!("\"{:016X}\"", hash::of_bytes(&answer.body));
     let reply = if has_tag(if_none_match, &etag) {
@@ -64,45 +76,40 @@ pub(crate) fn groups(sources: &MetricSources<'_>, format: ResponseFormat, if_non
     reply.with("etag", etag).with("vary", "Accept")
 }
 
-fn group_list() -> LocalReply {
-    let groups = [CUSTOM_GROUP, EXTERNAL_GROUP].map(|group| format!("{{{}}}", group_fields(group)));
-    document(&format!(
-        r#"{{"kind":"APIGroupList","apiVersion":"v1","groups":[{}]}}"#,
-        comma_separated(groups)
-    ))
-}
-
 /// The document of `/apis/GROUP`.
-pub(crate) fn group(group: &str) -> LocalReply {
-    document(&format!(
-        r#"{{"kind":"APIGroup","apiVersion":"v1",{}}}"#,
-        group_fields(group)
-    ))
+pub(crate) fn group(group: &str, encoding: Encoding) -> LocalReply {
+    object(encoding, "APIGroup", &api_group(group))
 }
 
-fn group_fields(group: &str) -> String {
-    let items: Vec<_> = ApiVersion::ALL
+fn api_group(group: &str) -> ApiGroup {
+    let versions: Vec<_> = ApiVersion::ALL
         .into_iter()
         .filter(|api| api.group() == group)
-        .map(|api| format!(r#"{{"groupVersion":"{group}/{0}","version":"{0}"}}"#, api.version()))
+        .map(|api| GroupVersionForDiscovery {
+            group_version: api.group_version(),
+            version: api.version().to_owned(),
+        })
         .collect();
-    let preferred = items.first().cloned().unwrap_or_default();
-    let versions = comma_separated(items);
-    format!(r#""name":"{group}","versions":[{versions}],"preferredVersion":{preferred}"#)
+    ApiGroup {
+        name: group.to_owned(),
+        preferred_version: versions.first().cloned(),
+        versions,
+    }
 }
 
 /// The document of `/apis/GROUP/VERSION`: our resources and those of another adapter.
-pub(crate) fn resources(sources: &MetricSources<'_>, api: ApiVersion) -> LocalReply {
-    let served = served_resources(sources, api);
-    let adapter_entries = adapter_resources(sources, api, &served)
+pub(crate) fn resources(sources: &MetricSources<'_>, api: ApiVersion, encoding: Encoding) -> LocalReply {
+    let mut resources = served_resources(sources, api);
+    let additional: Vec<_> = adapter_resources(sources, api, &resources)
         .into_iter()
-        .map(|resource| adapter_entry(resource, api));
-    let resources = comma_separated(served.iter().map(ApiResource::entry).chain(adapter_entries));
-    document(&format!(
-        r#"{{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"{}/{}","resources":[{resources}]}}"#,
-        api.group(),
-        api.version()
-    ))
+        .map(|resource| adapter_entry(resource, api))
+        .collect();
+    resources.extend(additional);
+    let list = ApiResourceList {
+        group_version: api.group_version(),
+        resources,
+    };
+    object(encoding, "APIResourceList", &list)
 }
 
 /// The document of `/version`.
@@ -114,38 +121,16 @@ pub(crate) fn version() -> LocalReply {
     ))
 }
 
-/// A resource that we serve.
-#[derive(Debug)]
-struct ApiResource {
-    name: String,
-    namespaced: bool,
-    kind: String,
-    is_metric: bool,
-}
-
-impl ApiResource {
-    /// The verbs as JSON strings: a metric has `get`, any other resource has none.
-    fn verbs(&self) -> &'static str {
-        if self.is_metric { r#""get""# } else { "" }
+fn adapter_entry(resource: &AdapterResource, api: ApiVersion) -> ApiResource {
+    ApiResource {
+        name: resource.name.clone(),
+        singular_name: resource.singular_name.clone(),
+        namespaced: resource.namespaced,
+        kind: resource.discovery_kind(api).to_owned(),
+        verbs: Verbs {
+            items: resource.verbs.clone(),
+        },
     }
-
-    fn entry(&self) -> String {
-        let Self {
-            name, namespaced, kind, ..
-        } = self;
-        let verbs = self.verbs();
-        format!(r#"{{"name":"{name}","singularName":"","namespaced":{namespaced},"kind":"{kind}","verbs":[{verbs}]}}"#)
-    }
-}
-
-fn adapter_entry(resource: &AdapterResource, api: ApiVersion) -> String {
-    let namespaced = resource.namespaced;
-    let kind = resource.discovery_kind(api);
-    let [name, singular_name, kind] = [&resource.name, &resource.singular_name, kind].map(JsonString);
-    let verbs = comma_separated(resource.verbs.iter().map(|verb| JsonString(verb)));
-    format!(
-        r#"{{"name":{name},"singularName":{singular_name},"namespaced":{namespaced},"kind":{kind},"verbs":[{verbs}]}}"#
-    )
 }
 
 /// The resources of another adapter that are listed beside ours.
@@ -172,18 +157,9 @@ fn served_resources(sources: &MetricSources<'_>, api: ApiVersion) -> Vec<ApiReso
 }
 
 fn external_resources(sources: &MetricSources<'_>) -> Vec<ApiResource> {
-    let metrics = ServedMetric::all(sources.apis).map(|metric| ApiResource {
-        name: metric.name().to_owned(),
-        namespaced: true,
-        kind: metric.kind(),
-        is_metric: true,
-    });
-    let item = ApiResource {
-        name: EXTERNAL_ITEM_RESOURCE.to_owned(),
-        namespaced: true,
-        kind: EXTERNAL_ITEM_KIND.to_owned(),
-        is_metric: false,
-    };
+    let metrics = ServedMetric::all(sources.apis)
+        .map(|metric| resource(metric.name().to_owned(), true, &metric.kind(), vec!["get".to_owned()]));
+    let item = resource(EXTERNAL_ITEM_RESOURCE.to_owned(), true, EXTERNAL_ITEM_KIND, Vec::new());
     metrics.chain([item]).collect()
 }
 
@@ -192,11 +168,19 @@ fn external_resources(sources: &MetricSources<'_>) -> Vec<ApiResource> {
 fn custom_resources(sources: &MetricSources<'_>, api: ApiVersion, kind: &DescribedKind) -> Vec<ApiResource> {
     ServedMetric::all(sources.apis)
         .filter(|metric| kind.has(*metric))
-        .map(|metric| ApiResource {
-            name: format!("{}/{}", kind.name(), metric.name()),
-            namespaced: kind.is_namespaced(),
-            kind: api.list_kind().to_owned(),
-            is_metric: true,
+        .map(|metric| {
+            let name = format!("{}/{}", kind.name(), metric.name());
+            resource(name, kind.is_namespaced(), api.list_kind(), vec!["get".to_owned()])
         })
         .collect()
+}
+
+fn resource(name: String, namespaced: bool, kind: &str, verbs: Vec<String>) -> ApiResource {
+    ApiResource {
+        name,
+        singular_name: String::new(),
+        namespaced,
+        kind: kind.to_owned(),
+        verbs: Verbs { items: verbs },
+    }
 }

@@ -25,7 +25,7 @@ fn delegation(config: &Config, path: &str, user: &str) -> Result<bool, u16> {
     let headers = [(":method", "GET"), (":path", path), ("x-remote-user", user)];
     let headers = headers.map(|(name, value)| (name, value.as_bytes()));
     let request = MetricsRequest::parse(headers, Authorization::ApiServer).map_err(|answer| answer.status)?;
-    is_delegated(&sources, &request).map_err(|error| error.to_answer().status)
+    is_delegated(&sources, &request).map_err(|error| error.to_reply(crate::encoding::Encoding::Json).status)
 }
 
 fn delegates(fallback: &str, path: &str) -> bool {

@@ -5,8 +5,8 @@
 
 use crate::field_selector::FieldTerm;
 use crate::list_options::ListOptions;
+use crate::objects::StatusDetails;
 use crate::request::MetricsRequest;
-use crate::status::StatusDetails;
 use burst_labels::selector::{Operator, Requirement, quoted};
 use serde::Serialize;
 
@@ -101,8 +101,9 @@ impl<'a> AuthorizationAttributes<'a> {
             Self::NonResource(_) => StatusDetails::default(),
             Self::Resource(attributes) => StatusDetails {
                 name: attributes.name.to_owned(),
-                group: attributes.group.to_owned().into(),
+                group: attributes.group.to_owned(),
                 kind: attributes.resource.to_owned(),
+                ..StatusDetails::default()
             },
         }
     }

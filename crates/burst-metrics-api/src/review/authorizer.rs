@@ -2,9 +2,9 @@
 //!
 //! Several requests can wait for the same review, and a request can end before the response arrives.
 
+use super::AccessReview;
 use super::review_cache::{ReviewCache, ReviewResult};
 use super::verdict::{ReviewError, ReviewVerdict, read_verdict};
-use super::{AccessReview, review_failed};
 use crate::request::MetricsRequest;
 use burst_model::cluster_reader::HttpResponse;
 use burst_model::serve::LocalReply;
@@ -133,7 +133,7 @@ impl<P> Authorizer<P> {
         let outcome = match &*result {
             Ok(ReviewVerdict::Allowed) => Ok(request),
             Ok(ReviewVerdict::Denied(reason)) => Err(AccessReview::of(&request).forbidden(reason)),
-            Err(error) => Err(review_failed(error)),
+            Err(error) => Err(AccessReview::of(&request).failed(error)),
         };
         Some(ReviewedRequest {
             stream,

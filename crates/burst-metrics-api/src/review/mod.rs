@@ -13,6 +13,7 @@ pub use authorizer::{Authorizer, PendingGuard, ReviewDecision, ReviewedRequest};
 pub use review_cache::ReviewResult;
 pub use verdict::{ReviewError, ReviewVerdict};
 
+use crate::encoding::Encoding;
 use crate::request::MetricsRequest;
 use crate::status::StatusError;
 use crate::user_info::RequestUser;
@@ -29,6 +30,8 @@ pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 pub struct AccessReview<'a> {
     user: &'a RequestUser,
     attributes: AuthorizationAttributes<'a>,
+    /// The format of a refusal.
+    encoding: Encoding,
 }
 
 impl<'a> AccessReview<'a> {
@@ -38,6 +41,7 @@ impl<'a> AccessReview<'a> {
         Self {
             user: &request.user,
             attributes: AuthorizationAttributes::of(request),
+            encoding: request.accept.error_encoding(),
         }
     }
 
@@ -77,21 +81,21 @@ impl<'a> AccessReview<'a> {
         if !reason.is_empty() {
             message.extend([": ", reason]);
         }
-        let answer = StatusError::forbidden(message, self.attributes.details()).to_answer();
-        answer.with("x-content-type-options", "nosniff")
+        let reply = StatusError::forbidden(message, self.attributes.details()).to_reply(self.encoding);
+        reply.with("x-content-type-options", "nosniff")
+    }
+
+    /// The answer to a request whose review failed.
+    fn failed(&self, error: &ReviewError) -> LocalReply {
+        StatusError::internal(format!("the request could not be authorized: {error}")).to_reply(self.encoding)
     }
 }
 
 /// The answer to a request if too many requests wait for reviews.
 #[must_use]
 pub fn too_many_pending() -> LocalReply {
-    StatusError::too_many_requests("too many requests wait for a SubjectAccessReview: retry in a second").to_answer()
-}
-
-/// The answer to a request whose review failed.
-#[must_use]
-pub fn review_failed(error: &ReviewError) -> LocalReply {
-    StatusError::internal(format!("the request could not be authorized: {error}")).to_answer()
+    StatusError::too_many_requests("too many requests wait for a SubjectAccessReview: retry in a second")
+        .to_reply(Encoding::Json)
 }
 
 #[derive(Serialize)]

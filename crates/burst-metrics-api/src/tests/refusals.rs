@@ -52,7 +52,7 @@ fn an_invalid_option_is_a_bad_request() {
 }
 
 #[test]
-fn only_get_is_allowed_and_only_json_is_sent() {
+fn only_get_is_allowed() {
     let server = TestServer::synced();
     let path = format!("{CUSTOM}/services/web/burst_headroom");
     for method in ["POST", "PUT", "PATCH", "DELETE", "HEAD", "get", ""] {
@@ -64,23 +64,44 @@ fn only_get_is_allowed_and_only_json_is_sent() {
         assert_eq!(answer.status, 405, "{method}");
         assert!(answer.headers.contains(&("allow", "GET".to_owned())), "{method}");
     }
-    let protobuf = TestRequest {
-        accept: b"application/vnd.kubernetes.protobuf",
-        ..get(&path)
+}
+
+#[test]
+fn an_answer_has_the_format_that_the_client_prefers() {
+    let server = TestServer::synced();
+    let path = format!("{CUSTOM}/services/web/burst_headroom");
+    let answer = |path: &str, accept: &str| {
+        let accept = accept.as_bytes();
+        server.response(TestRequest { accept, ..get(path) }).answer
     };
-    let message = "only the following media types are accepted: application/json".to_owned();
-    assert_eq!(server.error(protobuf), (406, "NotAcceptable".to_owned(), message));
-    let controller = TestRequest {
-        accept: b"application/vnd.kubernetes.protobuf, */*",
-        ..get(&path)
-    };
-    assert_eq!(server.status_and_body(controller).0, 200);
-    let answer = server.response(controller).answer;
-    assert!(
-        answer
-            .headers
-            .contains(&("content-type", "application/json".to_owned()))
+    let html = answer(&path, "text/html");
+    assert_eq!(html.status, 406);
+    let error: Value = serde_json::from_slice(&html.body).unwrap();
+    assert_eq!(error["reason"], "NotAcceptable");
+    assert_eq!(
+        error["message"],
+        "only the following media types are accepted: application/json, application/yaml, \
+         application/vnd.kubernetes.protobuf"
     );
+    let missing = format!("{CUSTOM}/services/web/burst_nothing");
+    for (accept, content_type) in [
+        (
+            "application/vnd.kubernetes.protobuf, */*",
+            "application/vnd.kubernetes.protobuf",
+        ),
+        ("application/yaml", "application/yaml"),
+        ("*/*", "application/json"),
+    ] {
+        for (path, status) in [(&path, 200), (&missing, 404)] {
+            let answer = answer(path, accept);
+            assert_eq!(answer.status, status);
+            assert_eq!(
+                answer.headers,
+                [("content-type", content_type.to_owned())],
+                "{path} {accept}"
+            );
+        }
+    }
 }
 
 #[test]
