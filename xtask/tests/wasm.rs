@@ -19,7 +19,7 @@ const LIFECYCLE: [&str; 9] = [
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
 /// reading watches as they arrive.
-const FULL: u64 = 930_000;
+const FULL: u64 = 990_000;
 const HEADER_ONLY: u64 = 525_000;
 
 fn exports(file: &str) -> Vec<String> {

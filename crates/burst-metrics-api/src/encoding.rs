@@ -32,13 +32,11 @@ impl<'a> TypeMeta<'a> {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Document<'a, T> {
-    kind: &'a str,
-    api_version: &'a str,
-    #[serde(flatten)]
-    object: &'a T,
+/// Writes a JSON document without a kind.
+pub(crate) fn plain_json(value: &impl Serialize) -> Vec<u8> {
+    let mut json = Vec::new();
+    go_json::append(&mut json, value);
+    Encoding::Json.finish_json(json)
 }
 
 impl Encoding {
@@ -58,14 +56,14 @@ impl Encoding {
         match self {
             Self::Protobuf => protobuf::envelope(type_meta, &object.encode_to_vec()),
             Self::Json | Self::Yaml => {
-                let TypeMeta { kind, api_version } = type_meta;
                 let mut json = Vec::new();
-                let document = Document {
-                    kind,
-                    api_version,
-                    object,
-                };
-                go_json::append(&mut json, &document);
+                go_json::append_type_meta(&mut json, type_meta);
+                // The fields of the object follow those of its kind.
+                let start = json.len();
+                go_json::append(&mut json, object);
+                if let Some(brace) = json.get_mut(start) {
+                    *brace = b',';
+                }
                 self.finish_json(json)
             }
         }

@@ -11,11 +11,16 @@ pub(crate) fn label_selector(selector: &Selector) -> Option<LabelSelector> {
     if requirements.is_empty() || requirements.iter().any(is_comparison) {
         return None;
     }
-    let (labels, expressions): (Vec<_>, Vec<_>) = requirements.iter().partition(|item| is_equality(item));
-    Some(LabelSelector {
-        match_labels: labels.into_iter().map(match_label).collect(),
-        match_expressions: expressions.into_iter().map(expression).collect(),
-    })
+    let mut object = LabelSelector::default();
+    for requirement in requirements {
+        if is_equality(requirement) {
+            let value = requirement.values.first().map(ToString::to_string).unwrap_or_default();
+            object.match_labels.insert(requirement.key.to_string(), value);
+        } else {
+            object.match_expressions.push(expression(requirement));
+        }
+    }
+    Some(object)
 }
 
 fn is_comparison(requirement: &Requirement) -> bool {
@@ -24,11 +29,6 @@ fn is_comparison(requirement: &Requirement) -> bool {
 
 fn is_equality(requirement: &Requirement) -> bool {
     matches!(requirement.operator, Operator::Equals | Operator::DoubleEquals)
-}
-
-fn match_label(requirement: &Requirement) -> (String, String) {
-    let value = requirement.values.first().map(ToString::to_string).unwrap_or_default();
-    (requirement.key.to_string(), value)
 }
 
 fn expression(requirement: &Requirement) -> LabelSelectorRequirement {

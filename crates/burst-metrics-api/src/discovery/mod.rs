@@ -7,14 +7,13 @@ use crate::accept::{ResponseFormat, Transform};
 use crate::adapters::AdapterResource;
 use crate::api_version::{ApiVersion, CUSTOM_GROUP, EXTERNAL_GROUP};
 use crate::catalog::{DescribedKind, ServedMetric};
-use crate::encoding::{Encoding, TypeMeta};
+use crate::encoding::{self, Encoding, TypeMeta};
 use crate::objects::{ApiGroup, ApiGroupList, ApiResource, ApiResourceList, GroupVersionForDiscovery, Verbs};
 use crate::sources::MetricSources;
 use burst_model::hash;
 use burst_model::serve::{LocalReply, has_tag};
 use prost::Message;
 use serde::Serialize;
-use serde_json::json;
 
 /// The kind of an item in an `ExternalMetricValueList`, and the resource that discovery lists for it. The resource is not a
 /// metric and has no verbs. Without it, kubectl does not recognize the items.
@@ -38,13 +37,15 @@ const PATHS: [&str; 13] = [
     "/version",
 ];
 
-/// A JSON document that has no other format.
-pub(crate) fn document(body: &str) -> LocalReply {
-    document_with_status(200, body)
+/// The document of `/`.
+#[derive(Serialize)]
+struct RootPaths {
+    paths: [&'static str; 13],
 }
 
-fn document_with_status(status: u16, body: &str) -> LocalReply {
-    LocalReply::new(status, "application/json", format!("{body}\n").into_bytes())
+/// A JSON document that has no other format.
+pub(crate) fn document(body: &str) -> LocalReply {
+    LocalReply::new(200, "application/json", format!("{body}\n").into_bytes())
 }
 
 /// A document of discovery.
@@ -55,7 +56,8 @@ fn object(encoding: Encoding, kind: &str, object: &(impl Message + Serialize)) -
 
 /// The document of `/`. With status 404 it also answers a path outside of the served groups, as every API server does.
 pub(crate) fn paths(status: u16) -> LocalReply {
-    document_with_status(status, &json!({"paths": PATHS}).to_string())
+    let body = encoding::plain_json(&RootPaths { paths: PATHS });
+    LocalReply::new(status, Encoding::Json.media_type(), body)
 }
 
 /// The document of `/apis`. In the aggregated format, which kube-apiserver requests once a minute, it lists all resources.

@@ -1,6 +1,7 @@
 //! Writes JSON as Go's encoder does, so that bodies equal those of the reference byte for byte.
 //! <https://pkg.go.dev/encoding/json#Marshal>
 
+use super::TypeMeta;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use std::io;
@@ -10,6 +11,14 @@ pub(super) fn append(json: &mut Vec<u8>, value: &impl Serialize) {
     let mut serializer = Serializer::with_formatter(json, GoFormatter);
     // Writing to a vector cannot fail, and neither can serializing strings, numbers and maps with string keys.
     let _ = value.serialize(&mut serializer);
+}
+
+/// Appends the begin of an object, up to its kind.
+pub(super) fn append_type_meta(json: &mut Vec<u8>, type_meta: TypeMeta<'_>) {
+    json.extend_from_slice(br#"{"kind":"#);
+    append(json, &type_meta.kind);
+    json.extend_from_slice(br#","apiVersion":"#);
+    append(json, &type_meta.api_version);
 }
 
 /// Like Go, it also escapes characters that HTML would read as markup.

@@ -89,10 +89,7 @@ impl<'a> ListBody<'a> {
 }
 
 fn start_json(bytes: &mut Vec<u8>, type_meta: TypeMeta<'_>, metadata: &impl Serialize) {
-    bytes.extend_from_slice(br#"{"kind":"#);
-    go_json::append(bytes, &type_meta.kind);
-    bytes.extend_from_slice(br#","apiVersion":"#);
-    go_json::append(bytes, &type_meta.api_version);
+    go_json::append_type_meta(bytes, type_meta);
     bytes.extend_from_slice(br#","metadata":"#);
     go_json::append(bytes, metadata);
 }

@@ -21,12 +21,12 @@ fn the_kind_comes_first_in_json() {
 }
 
 #[test]
-fn yaml_has_sorted_fields_and_quotes_what_is_no_plain_text() {
+fn yaml_quotes_what_is_no_plain_text() {
     let yaml = Encoding::Yaml.encode(STATUS, &status());
     let yaml = String::from_utf8(yaml).unwrap();
     assert_eq!(
         yaml,
-        "apiVersion: v1\ncode: 404\nkind: Status\nmessage: \"a: b\"\nmetadata: {}\nstatus: Failure\n"
+        "kind: Status\napiVersion: v1\nmetadata: {}\nstatus: Failure\nmessage: \"a: b\"\ncode: 404\n"
     );
 }
 
@@ -54,7 +54,7 @@ fn a_list_is_the_same_in_one_piece_and_item_by_item() {
             Encoding::Json => {
                 b"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[\"1\",\"a\\u0026b\"]}\n"
             }
-            Encoding::Yaml => b"apiVersion: v1\nitems:\n- \"1\"\n- a&b\nkind: Status\nmetadata:\n  resourceVersion: \"7\"\n",
+            Encoding::Yaml => b"kind: Status\napiVersion: v1\nmetadata:\n  resourceVersion: \"7\"\nitems:\n- \"1\"\n- a&b\n",
             Encoding::Protobuf => {
                 b"k8s\0\x0a\x0c\x0a\x02v1\x12\x06Status\x12\x11\x0a\x03\x12\x017\x12\x03\x0a\x011\x12\x05\x0a\x03a&b"
             }
