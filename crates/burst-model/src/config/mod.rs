@@ -16,7 +16,7 @@ pub use origin::Origin;
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
 pub use requests::{HubConfig, RequestsConfig};
-pub use sync::SyncConfig;
+pub use sync::{NoStreams, SyncConfig};
 
 use crate::hash;
 use crate::kube::Source;
@@ -26,6 +26,7 @@ use crate::printable::printable;
 use crate::request_rates::CountingSettings;
 use crate::upstream::Upstreams;
 use request_path::NEEDS_FULL_MODULE;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ use std::time::Duration;
 const MAX_MESSAGE: usize = 2_000;
 
 /// Which of the two modules this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Artifact {
     /// The whole filter.
     Full,
