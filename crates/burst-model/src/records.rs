@@ -38,6 +38,8 @@ pub struct Checkpoint {
     pub content_hash: u64,
     /// The lists, in the order of the configuration.
     pub lists: Vec<CheckpointedList>,
+    /// The generation of that snapshot. A later one may have the same content again.
+    pub generation: u64,
 }
 
 /// The objects of one list.

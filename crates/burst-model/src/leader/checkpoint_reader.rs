@@ -16,6 +16,8 @@ pub(super) struct CheckpointReader {
     lists_left: usize,
     /// Objects of the last list that are still to be read.
     objects_left: usize,
+    /// The generation, which comes last, was read.
+    is_complete: bool,
 }
 
 impl CheckpointReader {
@@ -26,6 +28,7 @@ impl CheckpointReader {
             checkpoint: None,
             lists_left: 0,
             objects_left: 0,
+            is_complete: false,
         };
         // A version of the filter without limits may have left more than a VM can hold.
         if reader.bytes.len() > MAX_TOTAL_BYTES {
@@ -36,6 +39,7 @@ impl CheckpointReader {
             reader.checkpoint = Some(Checkpoint {
                 content_hash,
                 lists: Vec::new(),
+                generation: 0,
             });
         }
         reader
@@ -49,7 +53,23 @@ impl CheckpointReader {
                 (self.checkpoint, self.lists_left, self.objects_left) = (None, 0, 0);
             }
         }
+        if !self.has_more() && !self.is_complete {
+            self.is_complete = true;
+            self.read_generation();
+        }
         self.has_more()
+    }
+
+    /// Without a generation the bytes are of an older version, or cut off.
+    fn read_generation(&mut self) {
+        let generation = self.read_value();
+        self.checkpoint = self.checkpoint.take().and_then(|checkpoint| {
+            let generation = generation?;
+            Some(Checkpoint {
+                generation,
+                ..checkpoint
+            })
+        });
     }
 
     /// The checkpoint, or `None` if the bytes were not one.
@@ -121,9 +141,10 @@ mod tests {
             }
         });
         let lists = proptest::collection::vec(list, 0..5);
-        (any::<u64>(), lists).prop_map(|(content, lists)| Checkpoint {
-            content_hash: content,
+        (any::<[u64; 2]>(), lists).prop_map(|([content_hash, generation], lists)| Checkpoint {
+            content_hash,
             lists,
+            generation,
         })
     }
 
@@ -162,6 +183,7 @@ mod tests {
         let checkpoint = Checkpoint {
             content_hash: 0,
             lists: vec![list.clone(), list],
+            generation: 0,
         };
         let mut reader = CheckpointReader::new(checkpoint.to_bytes());
         let count = |reader: &CheckpointReader| {

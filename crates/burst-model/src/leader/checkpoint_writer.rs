@@ -16,15 +16,19 @@ pub(super) struct CheckpointWriter {
     lists_begun: usize,
     /// Objects of the last of them that are still to be written.
     objects: vec::IntoIter<Rc<Object>>,
+    /// The generation of the snapshot, which comes last.
+    generation: u64,
 }
 
 impl CheckpointWriter {
-    /// Begins a checkpoint with the content hash of the snapshot that is served. `capacity` is the expected length.
-    pub(super) fn new(content_hash: u64, list_count: usize, capacity: usize) -> Self {
+    /// Begins a checkpoint with the content hash and the generation of the snapshot that is served. `capacity` is the
+    /// expected length.
+    pub(super) fn new(content_hash: u64, generation: u64, list_count: usize, capacity: usize) -> Self {
         let mut writer = Self {
             bytes: Vec::with_capacity(capacity),
             lists_begun: 0,
             objects: Vec::new().into_iter(),
+            generation,
         };
         append(&(content_hash, list_count), &mut writer.bytes);
         writer
@@ -67,7 +71,8 @@ impl CheckpointWriter {
         self.objects = store.objects.clone().into_iter();
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(super) fn into_bytes(mut self) -> Vec<u8> {
+        append(&self.generation, &mut self.bytes);
         self.bytes
     }
 }
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
     use crate::kube::{ObjectKind, Resource, Source};
     use crate::records::{Checkpoint, CheckpointedList, Record};
-    use crate::sync::reflector::{Reflector, Schedule};
+    use crate::sync::reflector::{Backlog, Reflector, Schedule};
     use crate::time::Time;
     use proptest::prelude::*;
     use std::time::Duration;
@@ -122,7 +127,7 @@ mod tests {
             window: Some(Duration::from_secs(5)),
         };
         let version = version.map(|version| version.to_string()).unwrap_or_default();
-        Reflector::new(source, schedule, 500, T0).resuming_from(&version, T0)
+        Reflector::new(source, schedule, 500, T0).resuming_from(&version, Backlog::BeforeSnapshot, T0)
     }
 
     fn checkpointed(list: &WatchedList) -> CheckpointedList {
@@ -138,7 +143,7 @@ mod tests {
     proptest! {
         #[test]
         fn writing_in_parts_of_any_size_gives_the_bytes_of_the_record(
-            content_hash: u64,
+            (content_hash, generation) in any::<(u64, u64)>(),
             lists in proptest::collection::vec((0..300usize, 0..3usize, any::<bool>(), any::<Option<usize>>()), 0..5),
             parts in proptest::collection::vec(0..200usize, 1..20),
         ) {
@@ -146,9 +151,9 @@ mod tests {
                 .into_iter()
                 .map(|(objects, excluded, is_read, version)| list(objects, excluded, is_read.then_some(T0), version))
                 .collect();
-            let whole = Checkpoint { content_hash, lists: lists.iter().map(checkpointed).collect() };
+            let whole = Checkpoint { content_hash, lists: lists.iter().map(checkpointed).collect(), generation };
 
-            let mut writer = CheckpointWriter::new(content_hash, lists.len(), 0);
+            let mut writer = CheckpointWriter::new(content_hash, generation, lists.len(), 0);
             // One part must not be empty, or writing would never end.
             let mut parts = parts.into_iter().chain([50]).cycle();
             loop {
@@ -167,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_change_during_the_writing_of_a_list_is_left_for_the_next_checkpoint() {
-        let mut writer = CheckpointWriter::new(1, 1, 0);
+        let mut writer = CheckpointWriter::new(1, 1, 1, 0);
         assert!(!writer.advance(&mut 5, &[list(10, 0, Some(T0), Some(7))]));
         let later = list(0, 0, Some(T0.after(Duration::from_secs(5))), Some(7));
         assert!(writer.advance(&mut 5, &[later]));

@@ -3,7 +3,7 @@
 use super::Leader;
 use super::checkpoint_writer::CheckpointWriter;
 use super::effect::Effect;
-use super::publish::{spend, write_within};
+use super::publish::{Publisher, spend, write_within};
 use super::watched_list::WatchedList;
 use crate::time::Time;
 use std::time::Duration;
@@ -58,11 +58,16 @@ impl Checkpointer {
     }
 
     /// The checkpoint that is being written, or a new one if one is due.
-    fn writer(&mut self, content_hash: u64, list_count: usize, now: Time) -> Option<&mut CheckpointWriter> {
+    fn writer(&mut self, publisher: &Publisher, list_count: usize, now: Time) -> Option<&mut CheckpointWriter> {
         if matches!(self.state, CheckpointState::Due) {
             self.begun_at = Some(now);
             self.state = CheckpointState::Writing {
-                writer: CheckpointWriter::new(content_hash, list_count, self.last_length),
+                writer: CheckpointWriter::new(
+                    publisher.content_hash(),
+                    publisher.generation(),
+                    list_count,
+                    self.last_length,
+                ),
                 is_next_due: false,
             };
         }
@@ -106,8 +111,7 @@ impl Leader {
             self.checkpointer.cancel();
             return None;
         }
-        let content_hash = self.publisher.content_hash();
-        let writer = self.checkpointer.writer(content_hash, self.lists.len(), now)?;
+        let writer = self.checkpointer.writer(&self.publisher, self.lists.len(), now)?;
         let is_complete = write_within(budget, |max_objects| writer.advance(max_objects, &self.lists));
         if !is_complete || !spend(budget, self.object_count()) {
             return None;

@@ -4,11 +4,11 @@ use super::health::Health;
 use super::store::Store;
 use super::watched_list::WatchedList;
 use crate::config::Config;
-use crate::kube::Source;
+use crate::kube::{ObjectKind, Source};
 use crate::policies::PolicySets;
 use crate::records::{Checkpoint, CheckpointedList, Confirmed, Failures, ListFailure};
 use crate::snapshot::Snapshot;
-use crate::sync::reflector::Reflector;
+use crate::sync::reflector::{Backlog, Reflector};
 use crate::time::Time;
 
 /// The records in shared data at the time of a takeover.
@@ -29,23 +29,31 @@ pub struct Handover {
 /// The state of one list at the takeover.
 struct ListHandover {
     checkpointed: Option<CheckpointedList>,
-    /// The checkpoint is as new as the snapshot.
+    /// The checkpoint has the content of the snapshot.
     is_newest: bool,
+    /// No snapshot was published since the checkpoint.
+    is_served: bool,
     /// When the list was last read: `None` if that is not known, `Some(None)` if it could not be read.
     confirmed: Option<Option<Time>>,
     failure: ListFailure,
 }
 
 impl Handover {
-    /// The lists as the last leader knew them. A list that is watched continues from any checkpoint: the first watch
-    /// brings what happened since. Another list must be as new as the snapshot, or older values would be served again.
+    /// The lists as the last leader knew them. A list that is watched continues from any checkpoint: its watch brings what
+    /// happened since. Another list must be as new as the snapshot, or older values would be served again.
     pub(super) fn restore_lists(self, config: &Config, now: Time) -> Vec<WatchedList> {
         let sources = &config.content.sources;
         let checkpoint = self.checkpoint.filter(|record| record.lists.len() == sources.len());
-        let Checkpoint { content_hash, lists } = checkpoint.unwrap_or_default();
+        let Checkpoint {
+            content_hash,
+            lists,
+            generation,
+        } = checkpoint.unwrap_or_default();
         let failures = self.failures.filter(|record| record.lists.len() == sources.len());
         let served = self.snapshot.as_ref().map(Snapshot::content_hash);
+        let served_generation = self.snapshot.as_ref().map(Snapshot::generation);
         let is_newest = served.is_none_or(|served| served == content_hash);
+        let is_served = is_newest && served_generation.is_none_or(|served| served == generation);
         let confirmed = self.confirmed.filter(|_| served.is_some() && is_newest);
         let mut checkpointed = lists.into_iter();
         let mut confirmed = confirmed.unwrap_or_default().lists.into_iter();
@@ -55,6 +63,7 @@ impl Handover {
             let handover = ListHandover {
                 checkpointed: checkpointed.next(),
                 is_newest,
+                is_served,
                 confirmed: confirmed.next(),
                 failure: failures.next().unwrap_or_default(),
             };
@@ -77,8 +86,17 @@ impl ListHandover {
         let read_at = self.confirmed.unwrap_or(checkpointed.read_at);
         // A read that lies ahead was made before the clock was set back.
         let due = read_at.map_or(now, |read_at| read_at.min(now).after(config.poll_interval));
-        let mut reflector =
-            Reflector::new(source.clone(), schedule, config.page_size, due).resuming_from(&resource_version, now);
+        // A snapshot does not show whether policies have changed.
+        let is_served = self.is_served && read_at.is_some() && source.kind != ObjectKind::Policies;
+        let backlog = match is_served {
+            true => Backlog::SinceSnapshot,
+            false => Backlog::BeforeSnapshot,
+        };
+        let mut reflector = Reflector::new(source.clone(), schedule, config.page_size, due).resuming_from(
+            &resource_version,
+            backlog,
+            now,
+        );
         reflector.set_stream_policy(config.sync.streams);
         WatchedList {
             reflector: match self.failure.pause {

@@ -83,6 +83,11 @@ impl Publisher {
         self.content_hash.unwrap_or_default()
     }
 
+    /// The generation of that snapshot.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.publication, Publication::Idle)
     }

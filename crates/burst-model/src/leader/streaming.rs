@@ -16,6 +16,10 @@ const MAX_OBJECTS: usize = 250;
 /// The time between two confirmations of lists that do not change.
 const CONFIRMATION_INTERVAL: Duration = Duration::from_secs(5);
 
+/// How long before the snapshot becomes stale a request replaces what a new stream does not show yet. The request lasts a
+/// second, and has the default timeout of 5 s beyond that.
+const PROOF_LEAD: Duration = Duration::from_secs(10);
+
 impl Leader {
     /// Takes every response in one piece, whatever `sync.mode` is: the caller has no streams.
     #[must_use]
@@ -125,6 +129,8 @@ impl Leader {
         let read = list.reflector.handle_probe(batch, now);
         effects.extend(self.handle_read(id, read, now, chance));
         effects.extend(self.due_requests(now));
+        // The next leader should know it even if this one ends before its next tick.
+        self.confirm_streamed(now);
         effects.extend(self.publish(MAX_ROWS, now));
         effects.extend(self.record_failures());
         self.with_closed_streams(effects)
@@ -147,12 +153,15 @@ impl Leader {
         (self.is_publication_wanted() && self.is_live()).then_some(wait_until)
     }
 
-    /// Requests that show whether silent streams are alive.
+    /// Requests that show whether silent streams are alive, and whether lists are current that would become stale before
+    /// their new stream shows it.
     pub(super) fn due_probes(&mut self, now: Time) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let max_age = self.config.max_staleness.saturating_sub(PROOF_LEAD);
         for (index, list) in self.lists.iter_mut().enumerate() {
             let source = SourceId(index);
-            let probe = list.reflector.due_probe(now);
+            let is_proof_due = list.store.read_at.is_some_and(|read_at| now.since(read_at) >= max_age);
+            let probe = list.reflector.due_probe(is_proof_due, now);
             effects.extend(probe.map(|request| Effect::Request(ScheduledRequest { source, request })));
         }
         effects

@@ -51,6 +51,18 @@ enum ReflectorState {
     Streaming(Box<Stream>),
 }
 
+/// The changes that a list lacks that was taken over from another VM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backlog {
+    /// None are known to be missing: this VM has read the list.
+    #[default]
+    None,
+    /// Those since the snapshot that is served.
+    SinceSnapshot,
+    /// Those since some time before that snapshot. Without them an older value would be served again.
+    BeforeSnapshot,
+}
+
 /// The result of a response.
 #[derive(Debug)]
 pub enum ReflectorEvent {
@@ -85,8 +97,8 @@ pub struct Reflector {
     state: ReflectorState,
     /// Where the next watch starts; `None` if the list must be read first.
     resource_version: Option<String>,
-    /// The list was taken over from another VM, and its changes since are not known yet.
-    is_behind: bool,
+    /// The changes that are not known yet.
+    backlog: Backlog,
     /// Shortens the first watch after a list or a failure. Proxies that got their configuration, or lost the API server,
     /// at the same moment would otherwise send their requests at the same moments from then on.
     stagger: Option<u32>,
@@ -119,7 +131,7 @@ impl Reflector {
                 due,
             },
             resource_version: None,
-            is_behind: false,
+            backlog: Backlog::None,
             stagger: None,
             requested_at: Time::default(),
             backoff: Backoff::default(),
@@ -135,10 +147,10 @@ impl Reflector {
 
     /// Continues the watch of another VM from its last resource version.
     #[must_use]
-    pub fn resuming_from(mut self, version: &str, now: Time) -> Self {
+    pub fn resuming_from(mut self, version: &str, backlog: Backlog, now: Time) -> Self {
         if self.schedule.window.is_some() && !version.is_empty() {
             self.resource_version = Some(version.into());
-            self.is_behind = true;
+            self.backlog = backlog;
             self.state = ReflectorState::Waiting { since: now, due: now };
         }
         self
@@ -162,10 +174,10 @@ impl Reflector {
         self.next_window().is_some()
     }
 
-    /// Returns whether another VM may have read newer objects.
+    /// Returns whether newer objects are served than those that are known here.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        self.is_behind
+        self.backlog == Backlog::BeforeSnapshot
     }
 
     /// Returns whether the list is being read.
@@ -232,7 +244,7 @@ impl Reflector {
             return false;
         }
         self.close_live_stream();
-        (self.resource_version, self.is_behind) = (None, false);
+        (self.resource_version, self.backlog) = (None, Backlog::None);
         true
     }
 
@@ -248,7 +260,13 @@ impl Reflector {
 
     /// Returns whether the next watch only brings what happened until now.
     fn is_catching_up(&self) -> bool {
-        self.is_behind || self.streams.is_interrupted || self.is_failing()
+        self.backlog == Backlog::SinceSnapshot || self.must_catch_up()
+    }
+
+    /// Returns whether that must be known before a stream begins: the end of a watch shows that all of it has come, and
+    /// nothing else does.
+    fn must_catch_up(&self) -> bool {
+        self.is_behind() || self.streams.is_interrupted || self.is_failing()
     }
 
     fn page_request(&self, cursor: Option<&str>) -> ApiRequest {
@@ -296,7 +314,7 @@ impl Reflector {
         // Not after each page: a list that always fails at its second page would be requested without a pause.
         self.clear_failures();
         self.page_size.record_complete_list();
-        self.is_behind = false;
+        self.backlog = Backlog::None;
         self.lists_before_watch = self.lists_before_watch.saturating_sub(1);
         self.resource_version = Some(listed.resource_version.clone()).filter(|version| !version.is_empty());
         // A watch follows at once.
@@ -312,7 +330,7 @@ impl Reflector {
             self.failed_watches = 0;
         }
         self.clear_failures();
-        self.is_behind = false;
+        self.backlog = Backlog::None;
         if let Some(version) = batch.resource_version.as_ref().filter(|version| !version.is_empty()) {
             self.resource_version = Some(version.clone());
         }

@@ -140,11 +140,13 @@ impl Reflector {
         }
     }
 
-    /// Returns a request that shows whether a silent stream is alive, if one is due.
-    pub fn due_probe(&mut self, now: Time) -> Option<ApiRequest> {
+    /// Returns a request that shows whether a silent stream is alive, if one is due. `is_proof_due`: it must show now that
+    /// the list is current, if the stream does not show it yet.
+    pub fn due_probe(&mut self, is_proof_due: bool, now: Time) -> Option<ApiRequest> {
         let version = self.resource_version.clone()?;
-        let stream = self.stream_mut()?;
-        if stream.is_busy() || stream.probe != Probe::None || !stream.is_silent(now) {
+        let stream = self.stream_mut().filter(|stream| stream.is_live())?;
+        let is_due = stream.is_silent(now) || is_proof_due && stream.proven_at(now).is_none();
+        if stream.is_busy() || stream.probe != Probe::None || !is_due {
             return None;
         }
         stream.probe = Probe::Sent(now);

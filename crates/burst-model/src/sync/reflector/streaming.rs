@@ -4,7 +4,7 @@
 use super::changes::last_changes;
 use super::initial_events::InitialEvents;
 use super::stream::{Stream, StreamContent, StreamForm, StreamId, StreamPolicy, StreamRead, StreamRequest, add_items};
-use super::{ApiRequest, Reflector, ReflectorEvent, ReflectorState};
+use super::{ApiRequest, Backlog, Reflector, ReflectorEvent, ReflectorState};
 use crate::hash;
 use crate::kube::{BodyItem, Failure, ListPage, ParseGuard, Payload, StreamStart, Verb, WatchBatch};
 use crate::sync::backoff::scaled_by_chance;
@@ -155,7 +155,7 @@ impl Reflector {
         match request.verb {
             Verb::List if is_first_page && self.may_watch_list(now) => StreamForm::WatchList,
             Verb::List => StreamForm::Page,
-            Verb::Watch if self.is_catching_up() => StreamForm::Window,
+            Verb::Watch if self.must_catch_up() => StreamForm::Window,
             Verb::Watch if !is_over(self.streams.windows_since, WINDOWS_TIME, now) => StreamForm::Window,
             Verb::Watch => StreamForm::Watch,
         }
@@ -326,6 +326,7 @@ impl Reflector {
         }
         if stream.is_live() {
             (self.streams.broken, self.failed_watches) = (0, 0);
+            self.backlog = Backlog::None;
         }
         self.resource_version = Some(version.clone());
         events.push(ReflectorEvent::Changed(WatchBatch {
@@ -355,7 +356,7 @@ impl Reflector {
         let (listed, later) = initial.into_list(version.clone());
         self.clear_failures();
         self.page_size.record_complete_list();
-        (self.is_behind, self.streams.broken_lists) = (false, 0);
+        (self.backlog, self.streams.broken_lists) = (Backlog::None, 0);
         self.resource_version = Some(version.clone()).filter(|version| !version.is_empty());
         self.requested_at = self.requested_at.min(now);
         events.push(ReflectorEvent::Relisted(listed));

@@ -254,6 +254,68 @@ fn a_successor_lists_nothing() {
 }
 
 #[test]
+fn a_successor_with_a_checkpoint_of_what_is_served_opens_the_streams_at_once() {
+    let (mut api, mut proxy) = streaming();
+    run(&mut proxy, &api, 3..40);
+    proxy.hand_over(at(40));
+    api.put(0, 1, 4);
+    proxy.second(&api, at(40));
+    assert_eq!(
+        proxy.value(1),
+        Some(4),
+        "published without a message of the other lists"
+    );
+    run(&mut proxy, &api, 41..300);
+    assert_eq!(proxy.requests.len(), 4, "{:?}", proxy.requests);
+    assert_eq!(count(&proxy.requests, "timeoutSeconds=1&"), 0);
+}
+
+#[test]
+fn a_successor_with_an_older_checkpoint_asks_first_what_it_lacks() {
+    let (mut api, mut proxy) = streaming();
+    run(&mut proxy, &api, 3..20);
+    api.put(0, 1, 4);
+    proxy.arrive(&api, at(20));
+    proxy.hand_over(at(21));
+    run(&mut proxy, &api, 21..100);
+    assert_eq!(count(&proxy.requests, "timeoutSeconds=1&"), 4, "{:?}", proxy.requests);
+    assert_eq!((proxy.value(1), proxy.requests.len()), (Some(4), 8));
+}
+
+#[test]
+fn a_checkpoint_is_older_than_a_snapshot_that_has_its_content_again() {
+    let (mut api, mut proxy) = streaming();
+    run(&mut proxy, &api, 3..20);
+    let content = proxy.content();
+    api.put(0, 9, 1);
+    proxy.arrive(&api, at(20));
+    api.log.push((0, "n9".into(), None));
+    proxy.arrive(&api, at(21));
+    assert_eq!(proxy.content(), content);
+    proxy.hand_over(at(22));
+    run(&mut proxy, &api, 22..100);
+    assert_eq!(count(&proxy.requests, "timeoutSeconds=1&"), 4, "{:?}", proxy.requests);
+}
+
+#[test]
+fn the_snapshot_stays_fresh_however_often_leaders_hand_over() {
+    for seconds in [3, 5, 15, 19, 21, 40] {
+        let (api, mut proxy) = streaming();
+        for second in 3..600 {
+            if second % seconds == 0 {
+                proxy.hand_over(at(second));
+            }
+            proxy.second(&api, at(second));
+            let age = proxy.age(at(second));
+            assert!(
+                age < Duration::from_secs(55),
+                "every {seconds} s: {age:?} after {second} s"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_role_that_is_taken_away_takes_effect_at_the_next_stream() {
     let (mut api, mut proxy) = streaming();
     proxy.fate = Fate::Status(403);

@@ -136,7 +136,7 @@ fn end_pause_waits_as_long_as_retry_after_says() {
         let retry_after = seconds.map(Duration::from_secs);
         list.handle_response(Err(Failure::Throttled { retry_after }), T0, u32::MAX);
         let mut successor = self::list(Some(WINDOW))
-            .resuming_from("7", T0)
+            .resuming_from("7", Backlog::BeforeSnapshot, T0)
             .with_pause(list.pause().unwrap());
         for list in [&mut list, &mut successor] {
             list.end_pause(T0);

@@ -84,11 +84,13 @@ fn an_expired_version_causes_a_list_at_once_but_only_once() {
 
 #[test]
 fn a_successor_starts_with_a_short_watch() {
-    let mut list = list(Some(WINDOW)).resuming_from("7", T0);
-    assert!(list.is_behind());
-    let first = list.next_request(T0).unwrap();
-    assert_eq!((first.verb, first.watch_timeout), (Verb::Watch, MIN_WINDOW));
-    list.handle_response(batch(Some("8")), later(1), 0);
-    assert!(!list.is_behind());
-    assert_eq!(list.next_request(later(1)).unwrap().watch_timeout, WINDOW);
+    for backlog in [Backlog::SinceSnapshot, Backlog::BeforeSnapshot] {
+        let mut list = list(Some(WINDOW)).resuming_from("7", backlog, T0);
+        assert_eq!(list.is_behind(), backlog == Backlog::BeforeSnapshot);
+        let first = list.next_request(T0).unwrap();
+        assert_eq!((first.verb, first.watch_timeout), (Verb::Watch, MIN_WINDOW));
+        list.handle_response(batch(Some("8")), later(1), 0);
+        assert!(!list.is_behind());
+        assert_eq!(list.next_request(later(1)).unwrap().watch_timeout, WINDOW);
+    }
 }
