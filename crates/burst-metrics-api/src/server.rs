@@ -102,5 +102,5 @@ pub fn quarantined() -> LocalReply {
 /// The answer in place of a bulk one, if too many of those are being sent.
 #[must_use]
 pub fn too_many_bulk_answers() -> LocalReply {
-    StatusError::too_many_requests("too many bulk answers are in progress: retry in a second").to_answer()
+    StatusError::too_many_requests("too many bulk replies are in flight: retry in a second").to_answer()
 }

@@ -48,7 +48,8 @@ pub struct AdmittedReport {
 /// The limits are reached, and no other reporter uses more than this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no room for more reports with this certificate: {MAX_REPORTS} reports of {MAX_BYTES} bytes are stored"
+    "too many reports: at most {MAX_REPORTS}, of {MAX_BYTES} bytes together, are stored, and no other certificate has more \
+     of them than this one"
 )]
 pub struct ReportsFull;
 

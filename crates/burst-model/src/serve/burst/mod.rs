@@ -147,7 +147,7 @@ fn service_unavailable(config: &Config, body: String) -> LocalReply {
 /// The reply in place of a bulk reply if too many bulk replies are in flight.
 #[must_use]
 pub fn busy(bulk: &LocalReply) -> LocalReply {
-    let answer = text(503, "too many bulk answers are under way: ask again in a second\n");
+    let answer = text(503, "too many bulk replies are in flight: retry in a second\n");
     let mut answer = answer.with("retry-after", "1");
     let confirmed = bulk
         .headers
