@@ -291,9 +291,10 @@ impl ClusterReader {
     }
 
     /// The response of a stream begins, with status 200.
-    pub fn stream_accepted(&mut self, id: SourceId, stream: StreamId, now: Time) {
-        if let Self::Kubernetes(leader) = self {
-            leader.stream_accepted(id, stream, now);
+    pub fn stream_accepted(&mut self, id: SourceId, stream: StreamId, now: Time) -> Vec<Effect> {
+        match self {
+            Self::Kubernetes(leader) => leader.stream_accepted(id, stream, now),
+            Self::Restoring(_) | Self::Hub(_) => Vec::new(),
         }
     }
 

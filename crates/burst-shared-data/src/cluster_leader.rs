@@ -213,10 +213,7 @@ impl<H: SharedData> ClusterLeader<H> {
     ) -> Vec<Effect> {
         match (purpose, event) {
             (ReadPurpose::List(id, _), ReadEvent::Opened(stream)) => self.reader.stream_opened(id, stream, now),
-            (ReadPurpose::List(id, _), ReadEvent::Accepted(stream)) => {
-                self.reader.stream_accepted(id, stream, now);
-                Vec::new()
-            }
+            (ReadPurpose::List(id, _), ReadEvent::Accepted(stream)) => self.reader.stream_accepted(id, stream, now),
             (ReadPurpose::List(id, _), ReadEvent::Chunk(stream, chunk)) => {
                 let random = self.random(now);
                 self.reader.on_chunk(id, stream, chunk, &mut self.guard, now, random)

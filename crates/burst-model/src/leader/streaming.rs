@@ -36,16 +36,16 @@ impl Leader {
         if !list.is_some_and(|list| list.reflector.open_stream(stream, now)) {
             return vec![Effect::CloseStream(stream)];
         }
-        let mut effects = Vec::from_iter(self.mode.note(ModeInUse::Streams, &self.config, now));
         // A stream takes no window.
-        effects.extend(self.due_requests(now));
-        effects
+        Vec::from_iter(self.due_requests(now))
     }
 
-    /// Notes that the response of a stream begins, with status 200.
-    pub fn stream_accepted(&mut self, id: SourceId, stream: StreamId, now: Time) {
-        if let Some(list) = self.lists.get_mut(id.0) {
-            list.reflector.accept_stream(stream, now);
+    /// Notes that the response of a stream begins, with status 200. The log says then that streams are in use.
+    pub fn stream_accepted(&mut self, id: SourceId, stream: StreamId, now: Time) -> Vec<Effect> {
+        let list = self.lists.get_mut(id.0);
+        match list.is_some_and(|list| list.reflector.accept_stream(stream, now)) {
+            true => Vec::from_iter(self.mode.note(ModeInUse::Streams, &self.config, now)),
+            false => Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@ const MIN_INTERVAL: Duration = Duration::from_secs(60);
 /// What became of a request that could have been a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModeInUse {
-    /// It is a stream.
+    /// It is a stream, and the server has accepted it.
     Streams,
     /// It was answered in one piece.
     Windows,
@@ -21,7 +21,7 @@ pub(super) enum ModeInUse {
 /// Reports the mode, and each change of it.
 #[derive(Debug, Default)]
 pub(super) struct ModeReporter {
-    /// The mode of the last request.
+    /// The mode of the last request that succeeded.
     current: Option<ModeInUse>,
     reported: Option<(ModeInUse, Time)>,
 }

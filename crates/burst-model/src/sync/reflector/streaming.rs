@@ -209,11 +209,13 @@ impl Reflector {
         true
     }
 
-    /// Notes that the response of a stream begins.
-    pub fn accept_stream(&mut self, id: StreamId, now: Time) {
-        if let Some(stream) = self.stream_mut().filter(|stream| stream.id == id) {
-            stream.accepted_at.get_or_insert(now);
-        }
+    /// Notes that the response of a stream begins. Returns whether the stream is known.
+    pub fn accept_stream(&mut self, id: StreamId, now: Time) -> bool {
+        let Some(stream) = self.stream_mut().filter(|stream| stream.id == id) else {
+            return false;
+        };
+        stream.accepted_at.get_or_insert(now);
+        true
     }
 
     /// Adds the next bytes of a stream. Returns whether the stream is known.

@@ -43,6 +43,17 @@ fn the_lists_arrive_as_events_and_their_changes_at_once() {
 }
 
 #[test]
+fn the_log_says_that_streams_are_in_use_when_the_server_accepts_the_first_one() {
+    let (api, mut proxy) = (api(), Proxy::new("auto"));
+    proxy.fate = Fate::Status(403);
+    run(&mut proxy, &api, 0..10);
+    assert_eq!(count(&proxy.log, "by streams"), 0, "{:?}", proxy.log);
+    proxy.fate = Fate::Fine;
+    run(&mut proxy, &api, 10..100);
+    assert_eq!(count(&proxy.log, "by streams"), 1, "{:?}", proxy.log);
+}
+
+#[test]
 fn a_server_without_lists_as_events_is_asked_for_pages_and_one_line_says_so() {
     let (mut api, mut proxy) = (api(), Proxy::new("auto"));
     proxy.has_watch_list = false;

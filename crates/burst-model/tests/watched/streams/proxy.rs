@@ -238,10 +238,11 @@ impl Proxy {
         } else if response.is_watch_list() && !self.has_watch_list {
             response.fate = Fate::Status(422);
         }
+        let is_accepted = !matches!(response.fate, Fate::Status(_)) && self.fate != Fate::Silent;
         self.responses.push(response);
-        let effects = self.leader.stream_opened(id, stream, now.before(self.set_back));
-        if !matches!(self.fate, Fate::Status(_) | Fate::Silent) {
-            self.leader.stream_accepted(id, stream, now.before(self.set_back));
+        let mut effects = self.leader.stream_opened(id, stream, now.before(self.set_back));
+        if is_accepted {
+            effects.extend(self.leader.stream_accepted(id, stream, now.before(self.set_back)));
         }
         effects
     }
