@@ -136,7 +136,7 @@ impl ActiveRoot {
             id,
             candidates,
             handler: Rc::new(Handler::new(&view)),
-            election: Election::new(&view.keys.lease),
+            election: Election::new(&view.keys, ARTIFACT),
             view,
             leader: None,
             damage: FailureState::default(),

@@ -4,7 +4,7 @@
 use crate::kube::{Object, PollOutcome, Verb};
 use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
-use crate::sync::election::Lease;
+use crate::sync::election::{FullCandidates, Lease};
 use crate::sync::reflector::FailurePause;
 use crate::time::Time;
 use serde::de::DeserializeOwned;
@@ -113,6 +113,7 @@ impl Record for PolicySets {}
 impl Record for Checkpoint {}
 impl Record for Failures {}
 impl Record for Lease {}
+impl Record for FullCandidates {}
 impl Record for WakeQueueList {}
 
 /// The keys of one configuration in shared data. All Wasm plugins of a proxy share one namespace, and during a drain an
@@ -140,6 +141,8 @@ pub struct SharedKeys {
     pub adapter_resources: String,
     /// [`WakeQueueList`].
     pub wake_queues: String,
+    /// [`FullCandidates`].
+    pub full_candidates: String,
 }
 
 /// The keys of the request counts, by the settings that change how requests are counted.
@@ -196,6 +199,7 @@ impl SharedKeys {
             quarantine: key("quarantine"),
             adapter_resources: key("offers"),
             wake_queues: key("wake"),
+            full_candidates: key("full"),
         }
     }
 }
@@ -231,6 +235,7 @@ mod tests {
             let _ = (Confirmed::from_bytes(&bytes), Checkpoint::from_bytes(&bytes), Lease::from_bytes(&bytes));
             let _ = (Failures::from_bytes(&bytes), crate::garbage_collection::OwnedKeysRegistry::from_bytes(&bytes));
             let _ = (crate::quarantine::Marks::from_bytes(&bytes), WakeQueueList::from_bytes(&bytes));
+            let _ = FullCandidates::from_bytes(&bytes);
         }
 
         #[test]

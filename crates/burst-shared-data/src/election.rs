@@ -3,7 +3,8 @@
 use crate::ids::new_vm_id;
 use crate::quarantine::Quarantine;
 use crate::shared_data::{CasConflict, SharedData, SharedValue};
-use burst_model::records::Record;
+use burst_model::config::Artifact;
+use burst_model::records::{Record, SharedKeys};
 use burst_model::sync::election::{Decision, EXPIRY_TICKS, Elector, ElectorState, Lease, expiry_ticks_after};
 use burst_model::time::Time;
 use std::marker::PhantomData;
@@ -14,6 +15,9 @@ use std::time::Duration;
 pub struct Election<H> {
     /// The key of the lease.
     lease: String,
+    /// The key of the record that the candidates with the full module renew.
+    full_candidates: String,
+    module: Artifact,
     /// Made in the first tick. Envoy tries a configuration in a canary VM, which never ticks and must write nothing.
     elector: Option<Elector>,
     /// A leader is gone if its lease was not renewed for so many ticks.
@@ -22,11 +26,13 @@ pub struct Election<H> {
 }
 
 impl<H: SharedData> Election<H> {
-    /// A candidate for the lease under that key.
+    /// A candidate for the lease under these keys, which runs that module.
     #[must_use]
-    pub fn new(lease: &str) -> Self {
+    pub fn new(keys: &SharedKeys, module: Artifact) -> Self {
         Self {
-            lease: lease.into(),
+            lease: keys.lease.clone(),
+            full_candidates: keys.full_candidates.clone(),
+            module,
             elector: None,
             expiry_ticks: EXPIRY_TICKS,
             host: PhantomData,
@@ -41,10 +47,18 @@ impl<H: SharedData> Election<H> {
     /// Observes the lease, at least once a tick. Returns it if this candidate leads now. If the last leader was lost, what it
     /// was doing goes into quarantine.
     pub fn observe(&mut self, state: ElectorState, quarantine: &Quarantine<H>, now: Time) -> Option<Lease> {
-        let elector = self.elector.take().or_else(|| new_vm_id::<H>().map(Elector::new))?;
+        let new_elector = || Some(Elector::new(new_vm_id::<H>()?, self.module));
+        let elector = self.elector.take().or_else(new_elector)?;
         let elector = self.elector.insert(elector);
         let found = H::read(&self.lease);
-        match elector.observe(found.record().as_ref(), self.expiry_ticks, state) {
+        let lease = found.record();
+        let candidates = H::read(&self.full_candidates);
+        let full_candidates = candidates.record();
+        if let Some(renewed) = elector.renew_full_candidates(lease.as_ref(), full_candidates.as_ref(), state) {
+            // If that fails, another VM has renewed it.
+            let _ = H::compare_and_set(&self.full_candidates, &renewed.to_bytes(), candidates.cas);
+        }
+        match elector.observe(lease.as_ref(), full_candidates.as_ref(), self.expiry_ticks, state) {
             Decision::Hold(lease) => self.write(lease, &found).ok(),
             Decision::Succeed(lease) => {
                 let lease = self.write(lease, &found).ok()?;
@@ -73,7 +87,7 @@ impl<H: SharedData> Election<H> {
             is_idle: true,
             is_eligible: false,
         };
-        if let Decision::Release(lease) = elector.observe(found.record().as_ref(), self.expiry_ticks, state) {
+        if let Decision::Release(lease) = elector.observe(found.record().as_ref(), None, self.expiry_ticks, state) {
             let _ = self.write(lease, &found);
         }
     }

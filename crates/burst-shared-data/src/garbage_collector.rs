@@ -37,6 +37,7 @@ impl<H: SharedData> GarbageCollector<H> {
             quarantine,
             adapter_resources,
             wake_queues,
+            full_candidates,
         } = keys.clone();
         let mut own = OwnedKeys {
             lease,
@@ -50,6 +51,7 @@ impl<H: SharedData> GarbageCollector<H> {
                 quarantine,
                 adapter_resources,
                 wake_queues,
+                full_candidates,
             ],
             slot_prefixes: Vec::new(),
         };

@@ -42,6 +42,7 @@ fn take_lease(vm: u32) {
         renewals: 1,
         has_served: false,
         is_idle: true,
+        module: Artifact::Full,
     };
     Memory::overwrite("lease", &lease.to_bytes());
 }

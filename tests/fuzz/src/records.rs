@@ -2,6 +2,7 @@
 
 use crate::leader::takes_over;
 use crate::views;
+use burst_model::config::Artifact;
 use burst_model::leader::Handover;
 use burst_model::quarantine::Marks;
 use burst_model::records::{Checkpoint, Confirmed, Failures, Record};
@@ -20,7 +21,9 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
             is_idle: true,
             is_eligible: true,
         };
-        let _ = Elector::new(VmId(7)).observe(Some(lease), EXPIRY_TICKS, state);
+        let candidates = record(bytes);
+        let _ =
+            Elector::new(VmId(7), Artifact::HeaderOnly).observe(Some(lease), candidates.as_ref(), EXPIRY_TICKS, state);
     }
     let (checkpoint, confirmed): (Option<Checkpoint>, Option<Confirmed>) = (record(bytes), record(bytes));
     let failures: Option<Failures> = record(bytes);

@@ -32,9 +32,10 @@ impl Transcript {
             quarantine,
             adapter_resources: offers,
             wake_queues,
+            full_candidates,
         } = SharedKeys::new(config.settings_hash(), config.lists_hash());
         let text = format!(
-            "{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{quarantine}\n{offers}\n{wake_queues}\n"
+            "{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{quarantine}\n{offers}\n{wake_queues}\n{full_candidates}\n"
         );
         Self {
             text,

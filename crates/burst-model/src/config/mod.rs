@@ -26,6 +26,7 @@ use crate::printable::printable;
 use crate::request_rates::CountingSettings;
 use crate::upstream::Upstreams;
 use request_path::NEEDS_FULL_MODULE;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ use std::time::Duration;
 const MAX_MESSAGE: usize = 2_000;
 
 /// Which of the two modules this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Artifact {
     /// The whole filter.
     Full,

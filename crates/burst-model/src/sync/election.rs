@@ -4,7 +4,12 @@
 //! A VM claims the lease in a tick, and renews it in each tick by raising [`Lease::renewals`]. It loses the lease when that
 //! number stays the same for [`EXPIRY_TICKS`] of an observer's own ticks, so no clocks are compared. Between rounds a
 //! holder that has served requests gives way to a VM that has not. So the lease ends up in the main thread.
+//!
+//! A proxy may run both modules of the filter. Only the full one reads by streams, so a holder that runs the header-only
+//! module gives way to a VM that runs the full one. And a VM that runs the header-only module does not take the lease while
+//! VMs with the full module renew [`FullCandidates`].
 
+use crate::config::Artifact;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -33,6 +38,15 @@ pub struct Lease {
     pub has_served: bool,
     /// The holder has nothing under way.
     pub is_idle: bool,
+    /// The module that the holder runs.
+    pub module: Artifact,
+}
+
+/// A record in shared data which shows that a VM with the full module is alive and may lead.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FullCandidates {
+    /// Counts the renewals. One of these VMs renews the record in each tick.
+    pub renewals: u64,
 }
 
 /// The state of a VM that observes the lease.
@@ -60,24 +74,50 @@ pub enum Decision {
     Wait,
 }
 
+/// Counts for how many ticks a value stays the same.
+#[derive(Debug)]
+struct UnchangedTicks<T> {
+    last: Option<T>,
+    ticks: u32,
+}
+
+impl<T> Default for UnchangedTicks<T> {
+    fn default() -> Self {
+        Self { last: None, ticks: 0 }
+    }
+}
+
+impl<T: PartialEq> UnchangedTicks<T> {
+    /// Notes the value in this tick. Returns for how many ticks it has been the same.
+    fn observe(&mut self, value: T) -> u32 {
+        let value = Some(value);
+        self.ticks = match self.last == value {
+            true => self.ticks.saturating_add(1),
+            false => 0,
+        };
+        self.last = value;
+        self.ticks
+    }
+}
+
 /// Observes the lease on behalf of one VM.
 #[derive(Debug)]
 pub struct Elector {
     id: VmId,
-    /// The holder and the renewals that were observed last.
-    last_renewal: Option<(VmId, u64)>,
-    /// For how many ticks they have been the same.
-    unchanged_ticks: u32,
+    module: Artifact,
+    lease: UnchangedTicks<(VmId, u64)>,
+    full_candidates: UnchangedTicks<u64>,
 }
 
 impl Elector {
-    /// The elector of that VM.
+    /// The elector of that VM, which runs that module.
     #[must_use]
-    pub fn new(id: VmId) -> Self {
+    pub fn new(id: VmId, module: Artifact) -> Self {
         Self {
             id,
-            last_renewal: None,
-            unchanged_ticks: 0,
+            module,
+            lease: UnchangedTicks::default(),
+            full_candidates: UnchangedTicks::default(),
         }
     }
 
@@ -87,16 +127,48 @@ impl Elector {
         lease.and_then(|lease| lease.holder) == Some(self.id)
     }
 
+    /// Returns the record to write, once in each tick, if this VM runs the full module and may lead. `None` if another one
+    /// has renewed the record since the last tick. A leader is known by its lease.
+    pub fn renew_full_candidates(
+        &mut self,
+        lease: Option<&Lease>,
+        found: Option<&FullCandidates>,
+        state: ElectorState,
+    ) -> Option<FullCandidates> {
+        if self.module != Artifact::Full || !state.is_eligible || self.holds(lease) {
+            return None;
+        }
+        let found = found.map_or(0, |found| found.renewals);
+        let is_renewed = self.full_candidates.last.is_some_and(|last| last != found);
+        let renewals = if is_renewed { found } else { found.wrapping_add(1) };
+        self.full_candidates.observe(renewals);
+        (!is_renewed).then_some(FullCandidates { renewals })
+    }
+
+    /// Returns whether this VM leaves the lease to one with the full module.
+    fn defers(&mut self, found: Option<&FullCandidates>) -> bool {
+        self.module == Artifact::HeaderOnly
+            && found.is_some_and(|found| self.full_candidates.observe(found.renewals) < EXPIRY_TICKS)
+    }
+
     /// Observes the lease, once in each tick. It expires after `expiry_ticks` without a renewal, see [`expiry_ticks_after`].
-    pub fn observe(&mut self, lease: Option<&Lease>, expiry_ticks: u32, state: ElectorState) -> Decision {
+    pub fn observe(
+        &mut self,
+        lease: Option<&Lease>,
+        full_candidates: Option<&FullCandidates>,
+        expiry_ticks: u32,
+        state: ElectorState,
+    ) -> Decision {
         let holds = self.holds(lease);
+        let defers = self.defers(full_candidates);
         match lease {
             _ if !state.is_eligible && !holds => Decision::Wait,
             Some(lease) if holds && !state.is_eligible => Decision::Release(self.released(lease)),
             Some(lease) if holds => Decision::Hold(self.claim(lease, state)),
             Some(lease) if !self.may_take(lease, expiry_ticks, state) => Decision::Wait,
+            _ if defers => Decision::Wait,
             // A holder that gives way may be parsing right now. It has not crashed.
-            Some(lease) if lease.holder.is_some() && self.unchanged_ticks >= expiry_ticks => {
+            Some(lease) if lease.holder.is_some() && self.lease.ticks >= expiry_ticks => {
                 Decision::Succeed(self.claim(lease, state))
             }
             Some(lease) => Decision::Hold(self.claim(lease, state)),
@@ -106,26 +178,20 @@ impl Elector {
                     renewals: 0,
                     has_served: false,
                     is_idle: true,
+                    module: self.module,
                 };
                 Decision::Hold(self.claim(&first, state))
             }
         }
     }
 
-    fn claim(
-        &self,
-        lease: &Lease,
-        ElectorState {
-            has_served: served,
-            is_idle: between_rounds,
-            ..
-        }: ElectorState,
-    ) -> Lease {
+    fn claim(&self, lease: &Lease, state: ElectorState) -> Lease {
         Lease {
             holder: Some(self.id),
             renewals: lease.renewals.wrapping_add(1),
-            has_served: served,
-            is_idle: between_rounds,
+            has_served: state.has_served,
+            is_idle: state.is_idle,
+            module: self.module,
         }
     }
 
@@ -140,16 +206,16 @@ impl Elector {
     /// Returns whether the lease expired, or its holder gives way.
     fn may_take(&mut self, lease: &Lease, expiry_ticks: u32, state: ElectorState) -> bool {
         let Some(holder) = lease.holder else { return true };
-        let renewal = Some((holder, lease.renewals));
-        self.unchanged_ticks = if self.last_renewal == renewal {
-            self.unchanged_ticks.saturating_add(1)
-        } else {
-            0
-        };
-        self.last_renewal = renewal;
-        let gives_way = lease.has_served && !state.has_served && lease.is_idle;
-        gives_way || self.unchanged_ticks >= expiry_ticks
+        let unchanged_ticks = self.lease.observe((holder, lease.renewals));
+        let own = preference(self.module, state.has_served);
+        let gives_way = lease.is_idle && own > preference(lease.module, lease.has_served);
+        gives_way || unchanged_ticks >= expiry_ticks
     }
+}
+
+/// The better a VM suits as the leader, the larger this is. A thread that serves requests should do nothing else.
+fn preference(module: Artifact, has_served: bool) -> (bool, bool) {
+    (module == Artifact::Full, !has_served)
 }
 
 #[cfg(test)]
@@ -170,6 +236,7 @@ mod tests {
     #[derive(Default)]
     struct Shared {
         lease: Option<Lease>,
+        full: Option<FullCandidates>,
         cas: u32,
     }
 
@@ -177,7 +244,12 @@ mod tests {
         /// One tick of an elector. Returns whether it holds the lease afterwards.
         fn tick(&mut self, candidate: &mut Elector, state: ElectorState) -> bool {
             let (lease, cas) = (self.lease.clone(), self.cas);
-            self.write(candidate.observe(lease.as_ref(), EXPIRY_TICKS, state), cas)
+            let renewed = candidate.renew_full_candidates(lease.as_ref(), self.full.as_ref(), state);
+            self.full = renewed.or_else(|| self.full.take());
+            self.write(
+                candidate.observe(lease.as_ref(), self.full.as_ref(), EXPIRY_TICKS, state),
+                cas,
+            )
         }
 
         fn write(&mut self, step: Decision, cas: u32) -> bool {
@@ -194,8 +266,22 @@ mod tests {
         }
     }
 
+    fn elector(id: u32, module: Artifact) -> Elector {
+        Elector::new(VmId(id), module)
+    }
+
+    /// One with the full module and one with the header-only module.
+    fn one_of_each() -> (Shared, Elector, Elector) {
+        let (full, header_only) = (elector(1, Artifact::Full), elector(2, Artifact::HeaderOnly));
+        (Shared::default(), full, header_only)
+    }
+
     fn candidates() -> (Shared, Elector, Elector) {
-        (Shared::default(), Elector::new(VmId(1)), Elector::new(VmId(2)))
+        (
+            Shared::default(),
+            elector(1, Artifact::Full),
+            elector(2, Artifact::Full),
+        )
     }
 
     /// A lease that another VM holds.
@@ -205,6 +291,7 @@ mod tests {
             renewals: 9,
             has_served: false,
             is_idle: true,
+            module: Artifact::Full,
         }
     }
 
@@ -212,8 +299,8 @@ mod tests {
     fn of_two_racing_first_claims_one_wins() {
         let (mut shared, mut one, mut two) = candidates();
         let (a, b) = (
-            one.observe(None, EXPIRY_TICKS, IDLE),
-            two.observe(None, EXPIRY_TICKS, IDLE),
+            one.observe(None, None, EXPIRY_TICKS, IDLE),
+            two.observe(None, None, EXPIRY_TICKS, IDLE),
         );
         assert!(shared.write(a, 0));
         assert!(!shared.write(b, 0));
@@ -292,20 +379,93 @@ mod tests {
             ..of_another()
         };
         for lease in [gives_way, returned] {
-            let taken = Elector::new(VmId(2)).observe(Some(&lease), EXPIRY_TICKS, IDLE);
+            let taken = elector(2, Artifact::Full).observe(Some(&lease), None, EXPIRY_TICKS, IDLE);
             assert!(matches!(taken, Decision::Hold(_)), "{taken:?}");
         }
-        let mut two = Elector::new(VmId(2));
-        let mut looks = std::iter::repeat_with(|| two.observe(Some(&of_another()), EXPIRY_TICKS, IDLE));
+        let mut two = elector(2, Artifact::Full);
+        let mut looks = std::iter::repeat_with(|| two.observe(Some(&of_another()), None, EXPIRY_TICKS, IDLE));
         let taken = looks.find(|taken| *taken != Decision::Wait);
         assert!(matches!(taken, Some(Decision::Succeed(_))), "{taken:?}");
     }
 
     #[test]
     fn after_several_leaders_died_the_next_one_waits_longer() {
-        let mut two = Elector::new(VmId(2));
+        let mut two = elector(2, Artifact::Full);
         let expiry_ticks = expiry_ticks_after(Duration::from_secs(60));
-        let waits = (0..).find(|_| two.observe(Some(&of_another()), expiry_ticks, IDLE) != Decision::Wait);
+        let waits = (0..).find(|_| two.observe(Some(&of_another()), None, expiry_ticks, IDLE) != Decision::Wait);
         assert_eq!(waits, Some(EXPIRY_TICKS + 60));
+    }
+
+    #[test]
+    fn the_header_only_module_gives_way_to_the_full_one_even_if_that_serves_requests() {
+        let (mut shared, mut full, mut header_only) = one_of_each();
+        assert!(shared.tick(&mut header_only, IDLE), "no full module is known");
+        let reading = ElectorState { is_idle: false, ..IDLE };
+        assert!(shared.tick(&mut header_only, reading));
+        assert!(!shared.tick(&mut full, SERVED), "not in the middle of a round");
+        assert!(shared.tick(&mut header_only, IDLE));
+        for _ in 0..50 {
+            assert!(shared.tick(&mut full, SERVED));
+            assert!(!shared.tick(&mut header_only, IDLE));
+        }
+    }
+
+    #[test]
+    fn the_header_only_module_leaves_a_free_lease_to_a_full_one_that_is_alive() {
+        let (mut shared, mut leader, mut header_only) = one_of_each();
+        let mut other = elector(3, Artifact::Full);
+        for _ in 0..10 {
+            assert!(shared.tick(&mut leader, IDLE));
+            assert!(!shared.tick(&mut other, IDLE) && !shared.tick(&mut header_only, IDLE));
+        }
+        // The leader crashes, and the header-only module always ticks first.
+        let mut ticks = 0..20;
+        let taken = ticks.find(|_| {
+            assert!(!shared.tick(&mut header_only, IDLE));
+            shared.tick(&mut other, IDLE)
+        });
+        assert_eq!(taken, Some(EXPIRY_TICKS as i32 - 1));
+    }
+
+    #[test]
+    fn the_header_only_module_leads_when_no_full_one_is_alive_any_more() {
+        let gone = ElectorState {
+            is_eligible: false,
+            ..IDLE
+        };
+        let (mut shared, mut leader, mut header_only) = one_of_each();
+        let mut other = elector(3, Artifact::Full);
+        for _ in 0..3 {
+            assert!(shared.tick(&mut leader, IDLE));
+            assert!(!shared.tick(&mut other, IDLE) && !shared.tick(&mut header_only, IDLE));
+        }
+        for drained in [&mut leader, &mut other] {
+            assert!(!shared.tick(drained, gone));
+        }
+        let taken = (1..).find(|_| shared.tick(&mut header_only, IDLE)).unwrap();
+        assert_eq!(taken, EXPIRY_TICKS);
+        // A header-only module that starts later does not know when the last renewal was.
+        shared.lease = None;
+        let mut late = elector(4, Artifact::HeaderOnly);
+        let taken = (0..).find(|_| shared.tick(&mut late, IDLE)).unwrap();
+        assert_eq!(taken, EXPIRY_TICKS);
+    }
+
+    #[test]
+    fn of_the_full_candidates_one_renews_the_record_in_each_tick() {
+        let mut shared = Shared::default();
+        let mut leader = elector(0, Artifact::Full);
+        let mut others: Vec<_> = (1..9).map(|id| elector(id, Artifact::Full)).collect();
+        for tick in 0..20 {
+            assert!(shared.tick(&mut leader, IDLE));
+            for other in &mut others {
+                assert!(!shared.tick(other, IDLE));
+            }
+            let renewals = shared.full.as_ref().unwrap().renewals;
+            assert!(
+                (tick + 1..=tick + 9).contains(&renewals),
+                "{renewals} after {tick} ticks"
+            );
+        }
     }
 }

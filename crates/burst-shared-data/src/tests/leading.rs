@@ -41,9 +41,13 @@ fn the_successor_that_is_faster_than_a_write_keeps_what_it_found() {
     assert!(bytes("a").is_empty());
 }
 
+fn candidate_with(module: Artifact) -> (Election<Memory>, Quarantine<Memory>) {
+    (Election::new(&keys(), module), Quarantine::new(&keys(), Rc::default()))
+}
+
 /// A candidate of a VM of its own, and its quarantine.
 fn candidate() -> (Election<Memory>, Quarantine<Memory>) {
-    (Election::new("lease"), Quarantine::new(&keys(), Rc::default()))
+    candidate_with(Artifact::Full)
 }
 
 fn leads((election, quarantine): &mut (Election<Memory>, Quarantine<Memory>), now: Time) -> bool {
@@ -64,6 +68,46 @@ fn one_of_two_candidates_leads_until_it_resigns() {
 fn of_two_candidates_in_the_same_moment_one_leads() {
     before_write("lease", 1, || assert!(leads(&mut candidate(), at(0))));
     assert!(!leads(&mut candidate(), at(0)));
+}
+
+#[test]
+fn of_both_modules_the_full_one_leads_and_the_header_only_one_only_while_no_full_one_is_alive() {
+    let mut header_only = candidate_with(Artifact::HeaderOnly);
+    assert!(leads(&mut header_only, at(0)), "alone, it does not wait");
+    let (mut full, mut spare) = (candidate_with(Artifact::Full), candidate_with(Artifact::Full));
+    assert!(leads(&mut full, at(1)) && !leads(&mut header_only, at(1)));
+    for second in 2..10 {
+        assert!(!leads(&mut header_only, at(second)) && !leads(&mut spare, at(second)));
+        assert!(leads(&mut full, at(second)));
+    }
+    full.0.resign();
+    assert!(!leads(&mut header_only, at(10)), "the other full one is alive");
+    assert!(leads(&mut spare, at(10)));
+    // It leads alone, so no other one renews the record, and then it is gone too.
+    (11..20).for_each(|second| assert!(leads(&mut spare, at(second)) && !leads(&mut header_only, at(second))));
+    spare.0.resign();
+    assert!(leads(&mut header_only, at(20)));
+}
+
+#[test]
+fn a_term_of_the_full_module_begins_with_what_the_header_only_one_left() {
+    let view = Rc::new(view());
+    let (mut header_only, mut full) = (candidate_with(Artifact::HeaderOnly), candidate_with(Artifact::Full));
+    let take = |candidate: &mut (Election<Memory>, Quarantine<Memory>), now| {
+        let lease = candidate.0.observe(IDLE, &candidate.1, now).unwrap();
+        Rc::new(Term::new(&keys().lease, lease.holder))
+    };
+    let mut old = ClusterLeader::start(view.clone(), &take(&mut header_only, at(0)), at(0)).unwrap();
+    publish(&view.keys, 7);
+    let mut new = ClusterLeader::start(view.clone(), &take(&mut full, at(1)), at(1)).unwrap();
+    assert_eq!(served(&view, at(1)), Some(7), "the snapshot stays");
+    let confirm = || {
+        burst_model::leader::Effect::Confirm(Confirmed {
+            generation: 7,
+            lists: vec![Some(at(101))],
+        })
+    };
+    assert!(old.apply(confirm()).is_err() && new.apply(confirm()).is_ok());
 }
 
 #[test]
