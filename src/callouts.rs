@@ -126,7 +126,7 @@ fn send(root: u32, mut callout: Callout) -> Option<(Purpose, CalloutEvent<'stati
         HAS_UPSTREAM_FILTER.set(sent_by != SentBy::Envoy);
     }
     let stream = match sent_by {
-        SentBy::Stream(context) => Some(StreamId(context)),
+        SentBy::Stream(stream) => Some(stream),
         SentBy::Envoy | SentBy::UpstreamFilter => None,
     };
     let is_too_long = stream.is_none() && timeout > callout.timeout;
@@ -177,11 +177,9 @@ fn take(is_wanted: impl FnMut(&UnderWay) -> bool) -> Option<Ended> {
 }
 
 /// The root context and the purpose of the callout whose response is this stream.
-pub(crate) fn of_stream(context: u32) -> Option<(u32, LeaderPurpose)> {
+pub(crate) fn of_stream(stream: StreamId) -> Option<(u32, LeaderPurpose)> {
     UNDER_WAY.with_borrow(|under_way| {
-        let callout = under_way
-            .iter()
-            .find(|callout| callout.stream == Some(StreamId(context)))?;
+        let callout = under_way.iter().find(|callout| callout.stream == Some(stream))?;
         match callout.purpose {
             Purpose::Leader(purpose) => Some((callout.root, purpose)),
             Purpose::Review(_) => None,
@@ -199,8 +197,8 @@ pub(crate) fn queue_close(stream: StreamId) {
 /// a thread of Envoy (1.36.2 and 1.40.0) hangs if a callout is sent between the closing of a stream and the end of the callback,
 /// and the answers to the callouts of two streams that were closed in one callback come within one callback, too.
 pub(crate) fn close_one_stream() {
-    if let Some(StreamId(context)) = CLOSING.with_borrow_mut(Vec::pop) {
-        upstream_streams::close(context);
+    if let Some(stream) = CLOSING.with_borrow_mut(Vec::pop) {
+        upstream_streams::close(stream.number());
     }
 }
 

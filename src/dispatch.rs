@@ -11,7 +11,7 @@ use crate::callouts::{self, CalloutEvent, Ended, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::http::{Handler, StreamState};
 use crate::root::RootContext;
-use crate::upstream_streams;
+use crate::upstream_streams::{self, UpstreamResponse};
 use crate::vm;
 use burst_model::sync::reflector::StreamId;
 use foldhash::fast::RandomState;
@@ -151,7 +151,7 @@ fn with_root<T>(id: u32, callback: impl FnOnce(&mut RootContext) -> T) -> Option
 }
 
 /// Passes an event of an upstream stream to the root context that reads it.
-fn on_stream(stream: u32, event: CalloutEvent<'_>) {
+fn on_stream(stream: StreamId, event: CalloutEvent<'_>) {
     if let Some((root, purpose)) = callouts::of_stream(stream) {
         with_root(root, |root| root.on_callout(Purpose::Leader(purpose), event));
         callouts::close_one_stream();
@@ -232,9 +232,9 @@ extern "C" fn own_on_request_headers(stream: u32, _count: usize, _end_of_stream:
 #[unsafe(no_mangle)]
 extern "C" fn own_on_response_headers(stream: u32, _count: usize, _end_of_stream: bool) -> Action {
     match upstream_streams::on_response_headers(stream) {
-        None => CONTEXTS.with(|contexts| contexts.on_response(stream)),
-        Some(false) => {}
-        Some(true) => on_stream(stream, CalloutEvent::Accepted(StreamId(stream))),
+        UpstreamResponse::OfRequest => CONTEXTS.with(|contexts| contexts.on_response(stream)),
+        UpstreamResponse::OfCallout => {}
+        UpstreamResponse::Stream(stream) => on_stream(stream, CalloutEvent::Accepted(stream)),
     }
     Action::Continue
 }
@@ -242,8 +242,8 @@ extern "C" fn own_on_response_headers(stream: u32, _count: usize, _end_of_stream
 // The header-only module does not export it: it is no upstream filter.
 #[unsafe(no_mangle)]
 extern "C" fn own_on_response_body(stream: u32, size: usize, _end_of_stream: bool) -> Action {
-    if let Some(chunk) = upstream_streams::take_body(stream, size) {
-        on_stream(stream, CalloutEvent::Chunk(StreamId(stream), &chunk));
+    if let Some((stream, chunk)) = upstream_streams::take_body(stream, size) {
+        on_stream(stream, CalloutEvent::Chunk(stream, &chunk));
     }
     Action::Continue
 }

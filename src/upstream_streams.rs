@@ -6,6 +6,7 @@
 //! to the cluster, is never taken for one.
 
 use crate::host;
+use burst_model::sync::reflector::StreamId;
 use std::cell::RefCell;
 
 thread_local! {
@@ -43,6 +44,16 @@ enum UpstreamState {
     Open,
 }
 
+/// What a response is the response to.
+pub(crate) enum UpstreamResponse {
+    /// A request of the listener.
+    OfRequest,
+    /// A callout whose response Envoy collects, as it does for each error.
+    OfCallout,
+    /// A callout whose response the filter reads as it arrives.
+    Stream(StreamId),
+}
+
 /// How a callout was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SentBy {
@@ -50,12 +61,15 @@ pub(crate) enum SentBy {
     Envoy,
     /// The filter heard of it, and it has no stream form.
     UpstreamFilter,
-    /// The filter gave it its stream form. This is the context of the stream.
-    Stream(u32),
+    /// The filter gave it its stream form.
+    Stream(StreamId),
 }
 
 /// Calls `send`, which sends a callout. `path` is that of its stream form.
 pub(crate) fn sending<T>(path: Option<String>, send: impl FnOnce() -> T) -> (T, SentBy) {
+    if COMPILED_OUT {
+        return (send(), SentBy::Envoy);
+    }
     SENDING.set(Some(Sending {
         path,
         ..Sending::default()
@@ -63,8 +77,8 @@ pub(crate) fn sending<T>(path: Option<String>, send: impl FnOnce() -> T) -> (T, 
     let result = send();
     let sent = SENDING.take().unwrap_or_default();
     let is_owned = |context: &u32| state(*context) == Some(UpstreamState::Requested);
-    let sent_by = match sent.context.filter(is_owned) {
-        Some(context) => SentBy::Stream(context),
+    let sent_by = match sent.context.filter(is_owned).and_then(StreamId::new) {
+        Some(stream) => SentBy::Stream(stream),
         None if sent.was_seen => SentBy::UpstreamFilter,
         None => SentBy::Envoy,
     };
@@ -73,6 +87,9 @@ pub(crate) fn sending<T>(path: Option<String>, send: impl FnOnce() -> T) -> (T, 
 
 /// Notes a new stream context. Returns whether it belongs to a callout.
 pub(crate) fn on_create(context: u32) -> bool {
+    if COMPILED_OUT {
+        return false;
+    }
     let is_ours = SENDING.with_borrow_mut(|sending| {
         let sending = sending.as_mut()?;
         sending.context = Some(context);
@@ -106,23 +123,25 @@ pub(crate) fn on_request_headers(context: u32) -> bool {
     true
 }
 
-/// Handles the response headers of a stream. `None` if it does not belong to a callout; otherwise whether the filter takes its
-/// body. It takes only that of a success: the body of an error comes with the answer of the callout.
-pub(crate) fn on_response_headers(context: u32) -> Option<bool> {
-    let is_open =
-        state(context)? == UpstreamState::Requested && host::response_header(":status").as_deref() == Some(b"200");
-    let next = if is_open {
-        UpstreamState::Open
-    } else {
-        UpstreamState::Ignored
+/// Handles the response headers of a stream. The filter takes only the body of a success.
+pub(crate) fn on_response_headers(context: u32) -> UpstreamResponse {
+    let (Some(stream), Some(state)) = (StreamId::new(context), state(context)) else {
+        return UpstreamResponse::OfRequest;
     };
-    set_state(context, next);
-    Some(is_open)
+    let is_open = state == UpstreamState::Requested && host::response_header(":status").as_deref() == Some(b"200");
+    if is_open {
+        set_state(context, UpstreamState::Open);
+        UpstreamResponse::Stream(stream)
+    } else {
+        set_state(context, UpstreamState::Ignored);
+        UpstreamResponse::OfCallout
+    }
 }
 
 /// Takes a part of the body away from Envoy, which collects nothing then. `None` if the filter leaves the stream alone.
-pub(crate) fn take_body(context: u32, size: usize) -> Option<Vec<u8>> {
-    (state(context)? == UpstreamState::Open).then(|| host::take_response_body(size))
+pub(crate) fn take_body(context: u32, size: usize) -> Option<(StreamId, Vec<u8>)> {
+    let stream = StreamId::new(context).filter(|_| state(context) == Some(UpstreamState::Open))?;
+    Some((stream, host::take_response_body(size)))
 }
 
 /// Forgets a stream at its end. Returns whether it belonged to a callout.

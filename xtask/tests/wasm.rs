@@ -18,9 +18,9 @@ const LIFECYCLE: [&str; 9] = [
 ];
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
-/// reading watches as they arrive.
+/// reading watches as they arrive, which only the full module can.
 const FULL: u64 = 930_000;
-const HEADER_ONLY: u64 = 525_000;
+const HEADER_ONLY: u64 = 500_000;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");
@@ -36,7 +36,7 @@ fn with(stream: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn each_module_exports_only_the_callbacks_that_it_uses() {
+fn the_full_module_exports_only_the_callbacks_that_it_uses() {
     let whole_stream = [
         "proxy_on_request_headers",
         "proxy_on_response_headers",
@@ -44,6 +44,10 @@ fn each_module_exports_only_the_callbacks_that_it_uses() {
         "proxy_on_delete",
     ];
     assert_eq!(exports("burst-metrics.wasm"), with(&whole_stream));
+}
+
+#[test]
+fn streaming_adds_no_callback_to_the_one_that_the_header_only_module_has_for_a_response() {
     assert_eq!(
         exports("burst-metrics-header.wasm"),
         with(&["proxy_on_response_headers"])

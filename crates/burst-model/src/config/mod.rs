@@ -16,7 +16,7 @@ pub use origin::Origin;
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
 pub use requests::{HubConfig, RequestsConfig};
-pub use sync::SyncConfig;
+pub use sync::{NoStreams, SyncConfig};
 
 use crate::hash;
 use crate::kube::Source;

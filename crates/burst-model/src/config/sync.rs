@@ -2,8 +2,9 @@
 
 use super::duration::DurationText;
 use super::raw::{RawSync, SyncMode};
+use super::request_path::NEEDS_FULL_MODULE;
 use super::value::{invalid, time, within};
-use super::{Config, ConfigError};
+use super::{Artifact, Config, ConfigError};
 use crate::kube::{ObjectKind, Source};
 use crate::sync::reflector::{Schedule, StreamPolicy};
 use std::time::Duration;
@@ -42,7 +43,12 @@ pub struct SyncConfig {
 impl SyncConfig {
     /// Checks `sync`. A default window is short enough that the snapshot does not become stale in it. If there are more
     /// lists than watch slots, all windows are shortened so that each list is updated as often.
-    pub(super) fn check(raw: &RawSync, lists: usize, max_staleness: Duration) -> Result<Self, ConfigError> {
+    pub(super) fn check(
+        raw: &RawSync,
+        lists: usize,
+        max_staleness: Duration,
+        artifact: Artifact,
+    ) -> Result<Self, ConfigError> {
         let longest = Duration::from_secs(max_staleness.as_secs() / 2);
         let window = |key, text: &Option<String>, default: Duration| {
             let window = time(key, text.as_deref(), default.min(longest), MIN_WINDOW)?;
@@ -63,7 +69,7 @@ impl SyncConfig {
         let mode = raw.mode.unwrap_or_default();
         Ok(Self {
             mode,
-            streams: stream_policy(mode, max_staleness)?,
+            streams: stream_policy(mode, max_staleness, artifact)?,
             window: in_turn(window("sync.window", &raw.window, WINDOW)?),
             workload_window: in_turn(window("sync.workload_window", &raw.workload_window, WORKLOAD_WINDOW)?),
             max_windows,
@@ -84,9 +90,13 @@ impl SyncConfig {
 }
 
 /// Returns whether responses are read as they come. A stream without changes shows its list as of up to 25 s ago.
-fn stream_policy(mode: SyncMode, max_staleness: Duration) -> Result<StreamPolicy, ConfigError> {
+fn stream_policy(mode: SyncMode, max_staleness: Duration, artifact: Artifact) -> Result<StreamPolicy, ConfigError> {
     match mode {
         SyncMode::Watch | SyncMode::List => Ok(StreamPolicy::Never),
+        SyncMode::Stream if artifact == Artifact::HeaderOnly => {
+            Err(invalid("sync.mode", format_args!("`stream` {NEEDS_FULL_MODULE}")))
+        }
+        SyncMode::Auto if artifact == Artifact::HeaderOnly => Ok(StreamPolicy::Never),
         SyncMode::Auto if max_staleness < MIN_STREAM_STALENESS => Ok(StreamPolicy::Never),
         SyncMode::Auto => Ok(StreamPolicy::Preferred),
         SyncMode::Stream if max_staleness < MIN_STREAM_STALENESS => Err(invalid(
@@ -101,7 +111,40 @@ fn stream_policy(mode: SyncMode, max_staleness: Duration) -> Result<StreamPolicy
     }
 }
 
+/// Why `sync.mode: auto` uses no streams, wherever the filter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoStreams {
+    /// The module cannot be an upstream filter.
+    HeaderOnlyModule,
+    /// `max_staleness` is shorter than the age that a quiet stream shows.
+    ShortStaleness,
+}
+
+impl NoStreams {
+    /// The reason as text.
+    #[must_use]
+    pub fn reason(self) -> String {
+        match self {
+            Self::HeaderOnlyModule => "the header-only module cannot be an upstream filter".to_owned(),
+            Self::ShortStaleness => format!(
+                "streams need a max_staleness of at least {}",
+                DurationText(MIN_STREAM_STALENESS)
+            ),
+        }
+    }
+}
+
 impl Config {
+    /// Returns why `sync.mode: auto` uses no streams with this configuration. `None` if it may use them.
+    #[must_use]
+    pub fn no_streams(&self) -> Option<NoStreams> {
+        let is_windows = self.sync.mode == SyncMode::Auto && self.sync.streams == StreamPolicy::Never;
+        is_windows.then_some(match self.max_staleness < MIN_STREAM_STALENESS {
+            true => NoStreams::ShortStaleness,
+            false => NoStreams::HeaderOnlyModule,
+        })
+    }
+
     /// Returns how the list of a source is kept up to date.
     #[must_use]
     pub fn schedule(&self, source: &Source) -> Schedule {

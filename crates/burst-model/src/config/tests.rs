@@ -278,6 +278,10 @@ fn the_header_only_module_refuses_keys_that_need_requests() {
             r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"}}"#,
             "metrics_apis: ",
         ),
+        (
+            r#"{"cluster":"k","sync":{"mode":"stream"}}"#,
+            "sync.mode: `stream` is not supported ",
+        ),
     ] {
         assert!(parse(json).unwrap_err().to_string().starts_with(key), "{json}");
     }

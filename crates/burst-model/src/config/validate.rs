@@ -52,6 +52,7 @@ impl Config {
             &raw.sync,
             content.sources.len(),
             staleness(MAX_STALENESS, poll_interval)?,
+            artifact,
         )?;
         let longest_update_gap = match origin {
             Origin::Kubernetes => poll_interval.max(sync.longest_update_gap()),

@@ -20,11 +20,10 @@ impl Leader {
         if list.is_some_and(|list| list.reflector.stream_id().is_some()) {
             return Vec::new();
         }
-        let is_unstreamed = answer.is_ok() && list.is_some_and(|list| list.reflector.offers_stream());
         let mut effects = Vec::new();
-        if is_unstreamed {
-            effects.extend(self.mode.note(ModeInUse::Windows, &self.config, now));
-        }
+        let offers_stream = list.is_some_and(|list| list.reflector.offers_stream());
+        let mode = ModeInUse::of_whole_answer(offers_stream, &self.config).filter(|_| answer.is_ok());
+        effects.extend(mode.and_then(|mode| self.mode.note(mode, &self.config, now)));
         // The response was parsed in this same callback, and that took time too.
         let spent = ROWS_PER_PARSED_OBJECT * answer.as_ref().map_or(0, Payload::len);
         effects.extend(self.count_and_handle(id, answer, now, chance));

@@ -2,7 +2,7 @@
 
 use super::effect::Effect;
 use crate::config::duration::DurationText;
-use crate::config::{Config, SyncMode};
+use crate::config::{Config, NoStreams, SyncMode};
 use crate::time::Time;
 use std::time::Duration;
 
@@ -14,8 +14,18 @@ const MIN_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) enum ModeInUse {
     /// It is a stream, and the server has accepted it.
     Streams,
-    /// It was answered in one piece.
+    /// It was answered in one piece: this filter is not an upstream filter of the cluster.
     Windows,
+    /// Streams are not possible with this configuration or module.
+    OnlyWindows(NoStreams),
+}
+
+impl ModeInUse {
+    /// The mode that a successful answer shows which came in one piece. `offers_stream`: it could have come as a stream.
+    pub(super) fn of_whole_answer(offers_stream: bool, config: &Config) -> Option<Self> {
+        let only_windows = config.no_streams().map(Self::OnlyWindows);
+        only_windows.or(offers_stream.then_some(Self::Windows))
+    }
 }
 
 /// Reports the mode, and each change of it.
@@ -49,20 +59,27 @@ impl ModeReporter {
 
 fn message(mode: ModeInUse, config: &Config) -> Effect {
     let cluster = &config.api.cluster;
-    if mode == ModeInUse::Streams {
-        return Effect::LogInfo(format!(
-            "reading the Kubernetes API by streams: this filter is also an upstream filter of the Envoy cluster {cluster:?}"
-        ));
-    }
-    let missing = format!("this filter is not an upstream filter of the Envoy cluster {cluster:?} in the same Wasm VM");
-    if config.sync.mode == SyncMode::Stream {
-        return Effect::LogError(format!(
-            "nothing is read: `sync.mode` is `stream`, and {missing}; add it to the cluster as docs/configuration.md \
-             shows, or set `sync.mode` to `auto`"
-        ));
-    }
+    let missing =
+        || format!("this filter is not an upstream filter of the Envoy cluster {cluster:?} in the same Wasm VM");
+    let reason = match mode {
+        ModeInUse::Streams => {
+            return Effect::LogInfo(format!(
+                "reading the Kubernetes API by streams: this filter is also an upstream filter of the Envoy cluster \
+                 {cluster:?}"
+            ));
+        }
+        ModeInUse::Windows if config.sync.mode == SyncMode::Stream => {
+            return Effect::LogError(format!(
+                "nothing is read: `sync.mode` is `stream`, and {}; add it to the cluster as docs/configuration.md shows, or \
+                 set `sync.mode` to `auto`",
+                missing()
+            ));
+        }
+        ModeInUse::Windows => missing(),
+        ModeInUse::OnlyWindows(no_streams) => no_streams.reason(),
+    };
     let [window, workload_window] = [config.sync.window, config.sync.workload_window].map(DurationText);
     Effect::LogInfo(format!(
-        "watching in windows of {window}, and {workload_window} for workloads: {missing}"
+        "watching in windows of {window}, and {workload_window} for workloads: {reason}"
     ))
 }

@@ -17,6 +17,7 @@ mod pause;
 mod request;
 mod stream;
 mod stream_end;
+mod stream_id;
 mod streaming;
 
 pub use listing::ListedObjects;
@@ -25,7 +26,8 @@ pub use pause::FailurePause;
 use pause::waiting_after;
 pub use request::{ApiRequest, Schedule};
 use stream::Stream;
-pub use stream::{StreamId, StreamPolicy, StreamRead, StreamRequest};
+pub use stream::{StreamPolicy, StreamRead, StreamRequest};
+pub use stream_id::StreamId;
 use streaming::StreamHistory;
 
 /// The window of the first watch after a handover, or a failure: it brings at once what happened since, and need not wait
@@ -48,7 +50,7 @@ enum ReflectorState {
     /// A WATCH request is in flight.
     Watching { started_at: Time },
     /// A response is read as it comes.
-    Streaming(Box<Stream>),
+    Streaming(StreamId, Box<Stream>),
 }
 
 /// The changes that a list lacks that was taken over from another VM.
@@ -185,7 +187,7 @@ impl Reflector {
     pub fn is_listing(&self) -> bool {
         match &self.state {
             ReflectorState::Listing(_) => true,
-            ReflectorState::Streaming(stream) => stream.is_listing(),
+            ReflectorState::Streaming(_, stream) => stream.is_listing(),
             ReflectorState::Waiting { .. } | ReflectorState::Watching { .. } => false,
         }
     }
@@ -208,7 +210,7 @@ impl Reflector {
         match self.state {
             // After the clock was set back the wait would be too long, so it ends.
             ReflectorState::Waiting { since, due } => (due <= now || now < since).then_some(due),
-            ReflectorState::Listing(_) | ReflectorState::Watching { .. } | ReflectorState::Streaming(_) => None,
+            ReflectorState::Listing(_) | ReflectorState::Watching { .. } | ReflectorState::Streaming(..) => None,
         }
     }
 

@@ -90,7 +90,7 @@ impl Reflector {
                 self.state = ReflectorState::Waiting { since, due };
             }
             ReflectorState::Waiting { .. } => {}
-            ReflectorState::Listing(_) | ReflectorState::Watching { .. } | ReflectorState::Streaming(_) => {
+            ReflectorState::Listing(_) | ReflectorState::Watching { .. } | ReflectorState::Streaming(..) => {
                 self.retry_at_once = self.is_failing();
             }
         }

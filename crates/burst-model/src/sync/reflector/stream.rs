@@ -17,10 +17,6 @@ const MAX_SILENCE: Duration = Duration::from_secs(80);
 /// The longest time until the response begins, and the longest time without an object while a list is sent as events.
 const MAX_INITIAL_SILENCE: Duration = Duration::from_secs(15);
 
-/// An open stream. The number is unique in the VM, such as the id of the stream's context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamId(pub u32);
-
 /// The form of a request whose response can be read as it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRequest {
@@ -70,7 +66,6 @@ pub(super) enum StreamForm {
 /// A response that is read as it comes.
 #[derive(Debug)]
 pub(super) struct Stream {
-    pub(super) id: StreamId,
     pub(super) content: StreamContent,
     body: BodyReader,
     pub(super) opened_at: Time,
@@ -115,13 +110,12 @@ pub(super) struct Parsed {
 }
 
 impl Stream {
-    pub(super) fn new(id: StreamId, content: StreamContent, now: Time) -> Self {
+    pub(super) fn new(content: StreamContent, now: Time) -> Self {
         let verb = match content {
             StreamContent::Page { .. } => Verb::List,
             StreamContent::Initial { .. } | StreamContent::Window | StreamContent::Live => Verb::Watch,
         };
         Self {
-            id,
             content,
             body: BodyReader::new(verb),
             opened_at: now,

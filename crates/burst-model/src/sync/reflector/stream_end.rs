@@ -18,7 +18,7 @@ impl Reflector {
     /// Takes a stream as over. What it led to is in `read`.
     pub(super) fn finish_stream(&mut self, end: Result<(), Failure>, now: Time, chance: u32, read: &mut StreamRead) {
         let waiting = ReflectorState::Waiting { since: now, due: now };
-        let ReflectorState::Streaming(stream) = std::mem::replace(&mut self.state, waiting) else {
+        let ReflectorState::Streaming(_, stream) = std::mem::replace(&mut self.state, waiting) else {
             return;
         };
         let (opened_at, has_worked) = (stream.opened_at, stream.last_message_at.is_some());

@@ -3,7 +3,8 @@
 
 use super::changes::last_changes;
 use super::initial_events::InitialEvents;
-use super::stream::{Stream, StreamContent, StreamForm, StreamId, StreamPolicy, StreamRead, StreamRequest, add_items};
+use super::stream::{Stream, StreamContent, StreamForm, StreamPolicy, StreamRead, StreamRequest, add_items};
+use super::stream_id::StreamId;
 use super::{ApiRequest, Backlog, Reflector, ReflectorEvent, ReflectorState};
 use crate::hash;
 use crate::kube::{BodyItem, Failure, ListPage, ParseGuard, Payload, StreamStart, Verb, WatchBatch};
@@ -87,7 +88,10 @@ impl Reflector {
     /// The open stream.
     #[must_use]
     pub fn stream_id(&self) -> Option<StreamId> {
-        self.stream().map(|stream| stream.id)
+        match &self.state {
+            ReflectorState::Streaming(id, _) => Some(*id),
+            _ => None,
+        }
     }
 
     /// Returns whether an open stream has work left that waits for nothing.
@@ -116,14 +120,21 @@ impl Reflector {
 
     pub(super) fn stream(&self) -> Option<&Stream> {
         match &self.state {
-            ReflectorState::Streaming(stream) => Some(stream),
+            ReflectorState::Streaming(_, stream) => Some(stream),
             _ => None,
         }
     }
 
     pub(super) fn stream_mut(&mut self) -> Option<&mut Stream> {
         match &mut self.state {
-            ReflectorState::Streaming(stream) => Some(stream),
+            ReflectorState::Streaming(_, stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    fn stream_with(&mut self, id: StreamId) -> Option<&mut Stream> {
+        match &mut self.state {
+            ReflectorState::Streaming(open, stream) if *open == id => Some(stream),
             _ => None,
         }
     }
@@ -205,13 +216,13 @@ impl Reflector {
                 return false;
             }
         };
-        self.state = ReflectorState::Streaming(Stream::new(id, content, now).into());
+        self.state = ReflectorState::Streaming(id, Stream::new(content, now).into());
         true
     }
 
     /// Notes that the response of a stream begins. Returns whether the stream is known.
     pub fn accept_stream(&mut self, id: StreamId, now: Time) -> bool {
-        let Some(stream) = self.stream_mut().filter(|stream| stream.id == id) else {
+        let Some(stream) = self.stream_with(id) else {
             return false;
         };
         stream.accepted_at.get_or_insert(now);
@@ -220,7 +231,7 @@ impl Reflector {
 
     /// Adds the next bytes of a stream. Returns whether the stream is known.
     pub fn push_chunk(&mut self, id: StreamId, chunk: &[u8], now: Time) -> bool {
-        let Some(stream) = self.stream_mut().filter(|stream| stream.id == id) else {
+        let Some(stream) = self.stream_with(id) else {
             return false;
         };
         stream.accepted_at.get_or_insert(now);
@@ -230,12 +241,11 @@ impl Reflector {
 
     /// Notes the end of a stream. Returns whether the stream is known.
     pub fn end_stream(&mut self, id: StreamId, end: Result<(), Failure>) -> bool {
-        let stream = self.stream_mut().filter(|stream| stream.id == id);
-        let is_known = stream.is_some();
-        if let Some(stream) = stream {
-            stream.set_end(end);
-        }
-        is_known
+        let Some(stream) = self.stream_with(id) else {
+            return false;
+        };
+        stream.set_end(end);
+        true
     }
 
     /// Reads a part of what the open stream brought, at most `max_objects` objects. `chance` is any 32 random bits.
@@ -247,7 +257,7 @@ impl Reflector {
         chance: u32,
     ) -> StreamRead {
         let mut read = StreamRead::default();
-        let ReflectorState::Streaming(stream) = &mut self.state else {
+        let ReflectorState::Streaming(_, stream) = &mut self.state else {
             return read;
         };
         let parsed = stream.parse(&self.source, guard, max_objects, MAX_BYTES, now);
@@ -319,7 +329,7 @@ impl Reflector {
         let Some(version) = batch.resource_version.filter(|version| !version.is_empty()) else {
             return;
         };
-        let ReflectorState::Streaming(stream) = &mut self.state else {
+        let ReflectorState::Streaming(_, stream) = &mut self.state else {
             return;
         };
         if let StreamContent::Initial { events, .. } = &mut stream.content {
@@ -340,7 +350,7 @@ impl Reflector {
     /// Handles the bookmark after the last object of a list. The stream goes on with its changes.
     fn end_initial_events(&mut self, mut batch: WatchBatch, now: Time, events: &mut Vec<ReflectorEvent>) {
         let version = batch.resource_version.take().unwrap_or_default();
-        let ReflectorState::Streaming(stream) = &mut self.state else {
+        let ReflectorState::Streaming(_, stream) = &mut self.state else {
             return;
         };
         let StreamContent::Initial { .. } = &stream.content else {

@@ -231,7 +231,7 @@ impl Proxy {
         };
         self.requests.push(request.path.clone());
         self.streams += 1;
-        let (id, stream) = (scheduled.source, StreamId(self.streams));
+        let (id, stream) = (scheduled.source, StreamId::new(self.streams).unwrap());
         let mut response = Response::new(stream, id, self.source(&scheduled), request, now);
         if matches!(self.fate, Fate::Status(_)) {
             response.fate = self.fate;
