@@ -49,7 +49,7 @@ impl WatchedList {
 
     /// The record of a failure for the next leader.
     pub(super) fn failure_record(&self) -> ListFailure {
-        self.health.to_record(self.reflector.pause())
+        self.health.to_record(self.reflector.pause_for_successor())
     }
 
     /// Notes that the list, or its changes, were read just now.

@@ -269,3 +269,17 @@ fn a_list_that_still_fails_long_after_an_outage_is_excluded() {
         assert_eq!(story.last().unwrap().as_ref().map(Vec::len), Some(2), "{mode}");
     }
 }
+
+#[test]
+fn a_leader_that_takes_over_while_failing_requests_are_under_way_notices_the_end_of_the_outage() {
+    let api = Api {
+        outage: Outage::Silent,
+        down: 53,
+        up: 119,
+        remembers: false,
+        recovers: 0,
+    };
+    let story = story("watch", api, &[118], 700_543_957);
+    let after = recovered_after(&story, api.up);
+    assert!(after <= 15, "{after} s");
+}

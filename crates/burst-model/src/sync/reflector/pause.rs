@@ -63,6 +63,19 @@ impl Reflector {
         }
     }
 
+    /// The pause that a successor continues. A request that is under way is lost with this VM, so it is due again at once,
+    /// and the successor still knows that the list fails.
+    #[must_use]
+    pub fn pause_for_successor(&self) -> Option<FailurePause> {
+        let under_way = FailurePause {
+            failures: self.backoff.failures(),
+            since: self.requested_at,
+            due: self.requested_at,
+            not_before: self.not_before,
+        };
+        self.pause().or(self.is_failing().then_some(under_way))
+    }
+
     /// Returns whether the last request failed.
     #[must_use]
     pub fn is_failing(&self) -> bool {
