@@ -349,14 +349,10 @@ fn a_new_configuration_continues_the_streams_without_a_list(version: Version) {
             wait_for_streams(&backend);
             proxy.wait_for_the_drain();
             wait_for_streams(&backend);
+            // If its checkpoint is older than the snapshot, the new root context first asks for what happened meanwhile. The
+            // old one asks for nothing.
             let streams = request_count(&backend, |request| !is_window(request));
             assert_eq!(streams, KINDS.len(), "{protocol:?}, {gate}");
-            // After a change that is not in the checkpoint, the new root context first asks for what happened meanwhile.
-            let windows = request_count(&backend, is_window);
-            assert!(
-                windows == 0 || gate != "host" && windows == KINDS.len(),
-                "{protocol:?}, {gate}: {windows}"
-            );
             assert_eq!(
                 request_count(&backend, |request| is_list(request) || is_watch_list(request)),
                 0,
