@@ -2,6 +2,7 @@
 
 use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
+use crate::long_polls::{LongPollGuard, LongPolls};
 use crate::metrics_apis::{Disposition, MetricsApis, PendingStream};
 use crate::requests::{self, RequestCounter};
 use crate::shared_data::{InFlightRequest, View};
@@ -9,7 +10,7 @@ use crate::vm::{self, BulkPermit};
 use burst_model::config::UpstreamHeader;
 use burst_model::name::ObjectName;
 use burst_model::serve::Absence;
-use burst_model::serve::burst::{self, BurstRequest};
+use burst_model::serve::burst::{self, BurstReply, BurstRequest};
 use burst_model::time::Time;
 use burst_model::upstream::{IstioService, UpstreamHints};
 use proxy_wasm::types::Action;
@@ -33,20 +34,29 @@ pub(crate) struct StreamState {
     #[expect(dead_code, reason = "held until it is dropped")]
     in_flight: Option<InFlightRequest>,
     #[expect(dead_code, reason = "held until it is dropped")]
-    pending: Option<PendingStream>,
+    held: Option<HeldStream>,
     #[expect(dead_code, reason = "held until it is dropped")]
     bulk: Option<BulkPermit>,
 }
 
+/// What a stream holds while its request waits.
+#[expect(dead_code, reason = "held until they are dropped")]
+enum HeldStream {
+    /// For a SubjectAccessReview.
+    Review(PendingStream),
+    /// For a change.
+    LongPoll(LongPollGuard),
+}
+
 impl StreamState {
-    fn own_reply(bulk: Option<BulkPermit>, pending: Option<PendingStream>) -> Self {
+    fn own_reply(bulk: Option<BulkPermit>, held: Option<HeldStream>) -> Self {
         Self {
             flags: StreamFlags {
                 is_own_reply: true,
                 ..StreamFlags::default()
             },
             bulk,
-            pending,
+            held,
             in_flight: None,
         }
     }
@@ -59,6 +69,7 @@ pub(crate) struct Handler {
     counter: Option<Rc<RequestCounter>>,
     /// If the metrics APIs are configured.
     metrics_apis: Option<Rc<MetricsApis>>,
+    long_polls: Rc<LongPolls>,
 }
 
 impl Handler {
@@ -67,6 +78,7 @@ impl Handler {
             view: view.clone(),
             counter: requests::counter(&view.config),
             metrics_apis: MetricsApis::new(view).map(Rc::new),
+            long_polls: Rc::default(),
         }
     }
 
@@ -82,6 +94,17 @@ impl Handler {
         if let Some(apis) = &self.metrics_apis {
             apis.refresh(now);
         }
+    }
+
+    /// Answers some of the requests that wait for a change, and have their answer. Returns whether there were any; the
+    /// effective context is then that of a stream.
+    pub(crate) fn answer_long_polls(&self, now: Time) -> bool {
+        self.long_polls.answer(&self.view, now)
+    }
+
+    /// When to call [`Self::answer_long_polls`], if nothing changes before.
+    pub(crate) fn next_long_poll(&self, now: Time) -> Option<Time> {
+        self.long_polls.next_due(now)
     }
 
     /// Sends the SubjectAccessReviews that streams wait for, and answers some of the streams that have their result.
@@ -112,7 +135,7 @@ impl Handler {
             host::reply(reply.status, &reply.headers, &reply.body);
             return (Some(StreamState::own_reply(None, None)), Action::Pause);
         }
-        if let Some(state) = self.answer_endpoint() {
+        if let Some(state) = self.answer_endpoint(stream) {
             return (Some(state), Action::Pause);
         }
         let in_flight = self.count_in_flight();
@@ -133,12 +156,15 @@ impl Handler {
         Some(match self.metrics_apis.as_ref()?.handle_request(stream)? {
             Disposition::Answered(bulk) => (StreamState::own_reply(bulk, None), Action::Pause),
             Disposition::Delegated => (StreamState::own_reply(None, None), Action::Continue),
-            Disposition::Pending(guard) => (StreamState::own_reply(None, Some(guard)), Action::Pause),
+            Disposition::Pending(guard) => {
+                let held = Some(HeldStream::Review(guard));
+                (StreamState::own_reply(None, held), Action::Pause)
+            }
         })
     }
 
-    /// Answers a request for `/burstmetrics`.
-    fn answer_endpoint(&self) -> Option<StreamState> {
+    /// Answers a request for `/burstmetrics`, of this stream, or lets it wait.
+    fn answer_endpoint(&self, stream: u32) -> Option<StreamState> {
         let config = &self.view.config;
         let endpoints = config.endpoints.as_ref()?;
         let path = host::request_header(":path").unwrap_or_default();
@@ -154,8 +180,16 @@ impl Handler {
             if_none_match: if_none_match.as_deref(),
             now: host::now(),
         };
+        let is_head = method == b"HEAD";
         let reply = burst::answer(config, endpoints, &mut self.view.cache.borrow_mut(), request)?;
-        if method == b"HEAD" {
+        let reply = match reply {
+            BurstReply::Now(reply) => reply,
+            BurstReply::Waiting(waiting) => match self.long_polls.hold(waiting, stream, is_head) {
+                Some(guard) => return Some(StreamState::own_reply(None, Some(HeldStream::LongPoll(guard)))),
+                None => burst::too_many_waiting(&self.view.cache.borrow(), request.now),
+            },
+        };
+        if is_head {
             local_reply::send(&reply);
             return Some(StreamState::own_reply(None, None));
         }

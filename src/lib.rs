@@ -21,6 +21,7 @@ mod http;
 mod leader;
 mod local_reply;
 mod log;
+mod long_polls;
 mod metrics_apis;
 mod requests;
 mod root;

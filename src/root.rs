@@ -185,15 +185,17 @@ impl ActiveRoot {
         stats.flush();
     }
 
-    /// Ticks more often while the leader has work left, in time for changes that it gathers, and for a snapshot that could
-    /// not be taken.
+    /// Ticks more often while the leader has work left, in time for changes that it gathers, for a snapshot that could not be
+    /// taken, and for requests that have waited long enough.
     fn set_tick_period(&mut self) {
         let is_busy = self.former_leader.is_some() || self.leader.as_ref().is_some_and(LeaderTask::is_busy);
         let due = self.leader.as_ref().and_then(LeaderTask::next_due);
-        let gathering = due.map(|due| due.since(host::now()).max(BUSY_TICK));
+        let now = host::now();
+        let due = [due, self.handler.next_long_poll(now)].into_iter().flatten().min();
+        let until_due = due.map(|due| due.since(now).max(BUSY_TICK));
         let wanted = [
             is_busy.then_some(BUSY_TICK),
-            gathering,
+            until_due,
             self.view.retry_delay(),
             Some(TICK),
         ];
@@ -204,7 +206,8 @@ impl ActiveRoot {
         }
     }
 
-    /// Takes what the leader published, and the age of it. If this VM has published it, wakes the others.
+    /// Takes what the leader published, and the age of it, and answers requests that wait for that. If this VM has published
+    /// it, wakes the others.
     fn refresh(&mut self, now: Time) {
         let leader = &mut self.leader;
         let has_published = leader.as_ref().is_some_and(LeaderTask::has_published);
@@ -221,6 +224,9 @@ impl ActiveRoot {
             );
         }
         self.handler.refresh(now);
+        if self.handler.answer_long_polls(now) {
+            host::set_effective_context(self.id);
+        }
     }
 
     /// Logs which items are refused from now on.

@@ -63,7 +63,7 @@ macro_rules! stats {
             unmapped: [Counter; Unmapped::ALL.len()],
             replies: [(u16, Counter); REPLIES.len()],
             /// Not in the header-only module, which answers no requests.
-            rejected: Option<Rejected>,
+            held: Option<HeldRequests>,
             /// By the names of the gauges.
             unreadable: RefCell<Vec<(String, HostMetric)>>,
         }
@@ -83,17 +83,14 @@ macro_rules! stats {
                     unmapped: Unmapped::ALL
                         .map(|reason| Counter::new(&format!("burst_header_absent_{}_total", reason.as_str()))),
                     replies: REPLIES.map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
-                    rejected: (!cfg!(feature = "header-only")).then(Rejected::define),
+                    held: (!cfg!(feature = "header-only")).then(HeldRequests::define),
                     unreadable: RefCell::default(),
                 }
             }
 
             /// Passes the counts to the host.
             pub(crate) fn flush(&self) {
-                if let Some(rejected) = &self.rejected {
-                    rejected.reviews.flush();
-                    rejected.bulk.flush();
-                }
+                self.held.iter().for_each(HeldRequests::flush);
                 let replies = self.replies.iter().map(|(_, counter)| counter);
                 [$(&self.$counter,)*]
                     .into_iter()
@@ -155,19 +152,35 @@ stats! {
 /// The statuses of local replies.
 const REPLIES: [u16; 13] = [200, 204, 304, 400, 401, 403, 404, 405, 406, 414, 429, 500, 503];
 
-/// Requests that are refused because too many are under way.
+/// Requests that wait, and those that are refused because too many are under way.
 #[derive(Debug)]
-struct Rejected {
-    reviews: Counter,
-    bulk: Counter,
+struct HeldRequests {
+    rejected_reviews: Counter,
+    rejected_bulk: Counter,
+    long_polls: Counter,
+    rejected_long_polls: Counter,
 }
 
-impl Rejected {
+impl HeldRequests {
     fn define() -> Self {
         Self {
-            reviews: Counter::new("burst_review_rejected_total"),
-            bulk: Counter::new("burst_reply_bulk_rejected_total"),
+            rejected_reviews: Counter::new("burst_review_rejected_total"),
+            rejected_bulk: Counter::new("burst_reply_bulk_rejected_total"),
+            long_polls: Counter::new("burst_long_poll_total"),
+            rejected_long_polls: Counter::new("burst_long_poll_rejected_total"),
         }
+    }
+
+    fn flush(&self) {
+        let Self {
+            rejected_reviews,
+            rejected_bulk,
+            long_polls,
+            rejected_long_polls,
+        } = self;
+        [rejected_reviews, rejected_bulk, long_polls, rejected_long_polls]
+            .into_iter()
+            .for_each(Counter::flush);
     }
 }
 
@@ -205,12 +218,22 @@ impl Stats {
 
     /// Counts a request that was refused because too many wait for a review.
     pub(crate) fn count_rejected_review(&self) {
-        self.rejected.iter().for_each(|rejected| rejected.reviews.count());
+        self.held.iter().for_each(|held| held.rejected_reviews.count());
     }
 
     /// Counts a bulk reply that was refused because too many are under way.
     pub(crate) fn count_rejected_bulk(&self) {
-        self.rejected.iter().for_each(|rejected| rejected.bulk.count());
+        self.held.iter().for_each(|held| held.rejected_bulk.count());
+    }
+
+    /// Counts a request that waits for a change.
+    pub(crate) fn count_long_poll(&self) {
+        self.held.iter().for_each(|held| held.long_polls.count());
+    }
+
+    /// Counts a request that was refused because too many wait for a change.
+    pub(crate) fn count_rejected_long_poll(&self) {
+        self.held.iter().for_each(|held| held.rejected_long_polls.count());
     }
 
     /// Records the age of the values in a response of the metrics APIs.

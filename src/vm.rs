@@ -16,8 +16,17 @@ pub(crate) const MAX_WAITING: usize = 256;
 /// Bytes of bulk replies that may be under way. Envoy keeps a copy of each until its client has read it.
 const MAX_BULK_BYTES: usize = 32 << 20;
 
+/// Requests for `/burstmetrics` that may wait for a change. Each keeps its headers, as above.
+const MAX_LONG_POLLS: usize = 256;
+
 /// A stream holds it as long as its bulk reply is under way.
 pub(crate) type BulkPermit = Permit<MAX_BULK_BYTES>;
+
+/// Where the permit of a bulk reply goes if the request waits for its reply. The stream holds the other end.
+pub(crate) type BulkSlot = Rc<Cell<Option<BulkPermit>>>;
+
+/// Kept with a request that waits for a change.
+pub(crate) type LongPollPermit = Permit<MAX_LONG_POLLS>;
 
 thread_local! {
     static VM: VmState = VmState::default();
@@ -38,6 +47,7 @@ struct VmState {
 struct Budgets {
     waiting: Rc<Budget<MAX_WAITING>>,
     bulk: Rc<Budget<MAX_BULK_BYTES>>,
+    long_polls: Rc<Budget<MAX_LONG_POLLS>>,
 }
 
 /// The root contexts of this VM that have the same settings, and so share a lease: one of a new configuration, older ones
@@ -103,6 +113,11 @@ pub(crate) fn stats() -> Rc<Stats> {
 /// Lets a request wait for a review. `None` if [`MAX_WAITING`] requests wait already.
 pub(crate) fn permit_to_wait() -> Option<Permit<MAX_WAITING>> {
     BUDGETS.with(|budgets| budgets.waiting.take(1))
+}
+
+/// Lets a request wait for a change. `None` if [`MAX_LONG_POLLS`] requests wait already.
+pub(crate) fn permit_long_poll() -> Option<LongPollPermit> {
+    BUDGETS.with(|budgets| budgets.long_polls.take(1))
 }
 
 /// Lets a bulk reply of that size be sent. `None` if the replies under way leave no capacity for it.

@@ -6,7 +6,7 @@
 use crate::callouts::{self, Callout, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::log;
-use crate::vm::{self, BulkPermit, MAX_WAITING};
+use crate::vm::{self, BulkSlot, MAX_WAITING};
 use burst_metrics_api::MetricsRequest;
 use burst_metrics_api::review::{self, ReviewDecision, ReviewError, ReviewVerdict, ReviewedRequest};
 use burst_model::budget::Permit;
@@ -14,9 +14,6 @@ use burst_model::config::ApiConfig;
 use burst_model::failure_state::FailureState;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-
-/// Where the permit of a bulk reply goes. The stream holds the other end.
-type BulkSlot = Rc<Cell<Option<BulkPermit>>>;
 
 /// The SubjectAccessReviews of a root context and its streams.
 #[derive(Default)]

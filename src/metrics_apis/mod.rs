@@ -10,7 +10,7 @@ pub(crate) use adapter_discovery::AdapterDiscoveryTask;
 pub(crate) use authorizer::PendingStream;
 
 use crate::host::{self, CalloutAnswer};
-use crate::local_reply;
+use crate::local_reply::{self, MAX_PER_CALLBACK};
 use crate::log;
 use crate::shared_data::View;
 use crate::vm::{self, BulkPermit};
@@ -29,10 +29,6 @@ use std::rc::Rc;
 
 /// The header-only module receives no requests. This constant lets the compiler leave out the code that answers them.
 const COMPILED_OUT: bool = cfg!(feature = "header-only");
-
-/// Requests that are answered in one callback. Envoy sends the replies of a callback when it ends, and each reply calls the
-/// filter again before the next one is sent. These calls nest, and the stack is full at about 300.
-const BATCH: usize = 8;
 
 /// What happened to a request of the filter chain.
 pub(crate) enum Disposition {
@@ -99,7 +95,7 @@ impl MetricsApis {
 
     /// Answers a batch of the requests that have their result. The others are answered in a callback of their own.
     fn answer_batch(&self) {
-        for _ in 0..BATCH {
+        for _ in 0..MAX_PER_CALLBACK {
             let Some(reviewed) = self.authorizer.next_completed() else {
                 return;
             };

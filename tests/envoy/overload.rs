@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 on_each_envoy!(
     requests_that_wait_for_one_review_do_not_trap_the_vm,
     bulk_replies_that_no_client_reads_use_bounded_memory,
+    a_thousand_connections_that_wait_for_a_change_cost_no_other_client_its_answer,
 );
 
 const REVIEWS: &str = "subjectaccessreviews.authorization.k8s.io";
@@ -160,6 +161,58 @@ fn bulk_replies_that_no_client_reads_use_bounded_memory(version: Version) {
     proxy.wait_for_stat("burst_reply_bulk_rejected_total", |count| count > refused.len() as u64);
     drop(stalled);
     gateway.wait(&bulk, "a bulk reply again", |answer| rows(&answer.body) == APPS);
+    assert_eq!(proxy.log_lines(TRAP), Vec::<String>::new());
+}
+
+fn a_thousand_connections_that_wait_for_a_change_cost_no_other_client_its_answer(version: Version) {
+    const CONNECTIONS: usize = 1_000;
+    let backend = Backend::sample();
+    let (proxy, mut gateway) = start(version, &backend, "api_server");
+    let unrelated = Request::to(NGSA_1_CLUSTER);
+    gateway.wait_for_header(&unrelated, Some(NGSA_1));
+    let bulk = Request::get("/burstmetrics/services");
+    let tag = gateway.ask(&bulk).header("etag").expect("a tag").to_owned();
+    let waiting = || {
+        let request = Request::get("/burstmetrics/services?wait=30s").header("if-none-match", &tag);
+        let mut connection = Connection::open(proxy.envoy.listener("gateway")).expect("a connection");
+        connection.send(&request).expect("a request");
+        connection
+    };
+    let is_waiting = |count: usize| {
+        wait::until(PATIENCE, "as many requests wait as may", || {
+            proxy.envoy.stat("http.gateway.downstream_rq_active") == Some(count as u64)
+        });
+    };
+    // The first ones disconnect, and so leave their places to the others.
+    let gone: Vec<_> = (0..MAX_WAITING).map(|_| waiting()).collect();
+    is_waiting(MAX_WAITING);
+    drop(gone);
+    is_waiting(0);
+    let mut connections: Vec<_> = (0..CONNECTIONS).map(|_| waiting()).collect();
+    is_waiting(MAX_WAITING);
+    let rejected = (CONNECTIONS - MAX_WAITING) as u64;
+    proxy.wait_for_stat("burst_long_poll_rejected_total", |count| count == rejected);
+    gateway.wait_for_header(&unrelated, Some(NGSA_1));
+    assert_eq!(gateway.ask(&bulk).status, 200);
+
+    backend.scale_ngsa_1(3);
+    let answers: Vec<_> = connections
+        .iter_mut()
+        .map(|connection| connection.answer().expect("an answer"))
+        .collect();
+    let count = |status| answers.iter().filter(|answer| answer.status == status).count();
+    assert_eq!((count(200), count(429)), (MAX_WAITING, CONNECTIONS - MAX_WAITING));
+    for answer in &answers {
+        match answer.status {
+            200 => assert!(answer.body.contains("current-load=3,"), "{answer:?}"),
+            _ => assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}"),
+        }
+    }
+    gateway.wait(&unrelated, "the change", |answer| {
+        answer
+            .header("x-burst")
+            .is_some_and(|value| value.contains("current-load=3,"))
+    });
     assert_eq!(proxy.log_lines(TRAP), Vec::<String>::new());
 }
 

@@ -1,11 +1,21 @@
 //! Two proxies: a hub that reads the cluster, and a spoke that reads the hub.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use burst_lab::{api::Reply, server::Handler};
 use burst_testkit::{
     Version,
-    filter::{Backend, Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, TlsIdentity, cluster},
+    filter::{
+        Backend, Client, Module, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, TlsIdentity, UpstreamProtocol,
+        cluster, serve,
+    },
     http::Request,
     port, wait,
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 on_each_envoy!(
@@ -13,6 +23,9 @@ on_each_envoy!(
     the_last_snapshot_of_a_lost_hub_is_served_until_it_is_too_old,
     a_spoke_of_a_hub_that_stopped_reading_is_stale_by_its_own_limit,
     a_spoke_reads_and_reports_through_one_mutual_tls_cluster,
+    a_change_at_the_api_server_reaches_a_spoke_by_its_long_poll,
+    a_spoke_of_an_older_hub_polls_once_per_interval,
+    a_spoke_moves_to_the_next_hub_while_its_request_waits,
 );
 
 /// The filter as a spoke, with additional keys. Drops the keys of [`Plugin::new`] that only a hub needs.
@@ -168,4 +181,109 @@ fn a_spoke_reads_and_reports_through_one_mutual_tls_cluster(version: Version) {
     main.wait_for_header(&ngsa_1(), Some(NGSA_1));
     hub.wait_for_stat("burst_hub_proxies", |proxies| proxies == 2);
     proxy.wait_for_stat("burst_report_ok_total", |sent| sent >= 2);
+}
+
+/// The requests that a listener has not answered.
+fn active(proxy: &Proxy, listener: &str) -> Option<u64> {
+    proxy.envoy.stat(&format!("http.{listener}.downstream_rq_active"))
+}
+
+fn a_change_at_the_api_server_reaches_a_spoke_by_its_long_poll(version: Version) {
+    let backend = Backend::sample();
+    let plugin = Plugin::new("main", json!({"sync": {"mode": "auto"}})).upstream_filter(UpstreamProtocol::Http2);
+    let hub = Proxy::of(version).plugin(plugin).start(&backend);
+    hub.client("main").wait_for_header(&ngsa_1(), Some(NGSA_1));
+    for module in [Module::Full, Module::HeaderOnly] {
+        // Within the time of this test the spoke would not poll again.
+        let keys = json!({"poll_interval": "10m", "max_staleness": "20m"});
+        let proxy = Proxy::of(version)
+            .plugin(spoke(keys).module(module))
+            .cluster(cluster("hub", hub.envoy.listener("main").port()))
+            .start(&backend);
+        let mut of_spoke = proxy.client("main");
+        of_spoke.wait_for_header(&ngsa_1(), Some(NGSA_1));
+        proxy.wait_for_main_thread();
+        for replicas in [3, 1] {
+            wait::until(PATIENCE, "a request waits at the hub", || {
+                active(&hub, "main") >= Some(1)
+            });
+            let answered = proxy.stat("burst_poll_ok_total");
+            backend.scale_ngsa_1(replicas);
+            let changed = NGSA_1.replace("current-load=1", &format!("current-load={replicas}"));
+            of_spoke.wait_for_header(&ngsa_1(), Some(&changed));
+            // The request that waited, the one after it, and those that saw nothing change before.
+            proxy.wait_for_stat("burst_poll_ok_total", |count| count > answered);
+        }
+        assert_eq!(proxy.log_lines("cannot read the hub"), Vec::<String>::new());
+    }
+    hub.wait_for_stat("burst_long_poll_total", |count| count >= 4);
+}
+
+/// A hub that does not know the parameter `wait`.
+#[derive(Clone, Default)]
+struct OlderHub(Arc<AtomicUsize>);
+
+impl Handler for OlderHub {
+    fn handle(&self, request: &http::Request<Bytes>) -> Reply {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let now = std::time::UNIX_EPOCH.elapsed().expect("a time after 1970").as_millis();
+        let confirmed = format!("at={now}, age=0");
+        let answer = http::Response::builder()
+            .header("etag", "\"1\"")
+            .header("x-burst-confirmed", confirmed);
+        let (status, body) = match request.headers().get("if-none-match") {
+            Some(_) => (304, String::new()),
+            None => (200, format!("{{\"default/ngsa-svc-1\": \"{NGSA_1}\"}}")),
+        };
+        Reply::Response(answer.status(status).body(body.into()).expect("a response"))
+    }
+}
+
+fn a_spoke_of_an_older_hub_polls_once_per_interval(version: Version) {
+    let (backend, older) = (Backend::sample(), OlderHub::default());
+    let server = serve(older.clone());
+    let proxy = Proxy::of(version)
+        .plugin(spoke(json!({"poll_interval": "3s"})))
+        .cluster(cluster("hub", server.addr().port()))
+        .start(&backend);
+    let mut main = proxy.client("main");
+    main.wait_for_header(&ngsa_1(), Some(NGSA_1));
+    proxy.wait_for_main_thread();
+    let (requests, since) = (older.0.load(Ordering::Relaxed), std::time::Instant::now());
+    wait::until(PATIENCE, "three more polls", || {
+        older.0.load(Ordering::Relaxed) >= requests + 3
+    });
+    let shortest = std::time::Duration::from_millis(2_500) * 2;
+    assert!(since.elapsed() >= shortest, "three polls in {:?}", since.elapsed());
+    main.wait_for_header(&ngsa_1(), Some(NGSA_1));
+    assert_eq!(proxy.log_lines("cannot read the hub"), Vec::<String>::new());
+}
+
+fn a_spoke_moves_to_the_next_hub_while_its_request_waits(version: Version) {
+    let (backend, port) = (Backend::sample(), port::free());
+    let plugin = |keys| Plugin::new("main", keys).port(port);
+    let hub = Proxy::of(version)
+        .argument("--drain-time-s")
+        .argument("2")
+        .plugin(plugin(json!({})))
+        .start(&backend);
+    hub.client("main").wait_for_header(&ngsa_1(), Some(NGSA_1));
+    let proxy = Proxy::of(version)
+        .plugin(spoke(json!({"poll_interval": "10m", "max_staleness": "20m"})))
+        .cluster(cluster("hub", port))
+        .start(&backend);
+    let mut of_spoke = proxy.client("main");
+    of_spoke.wait_for_header(&ngsa_1(), Some(NGSA_1));
+    proxy.wait_for_main_thread();
+    wait::until(PATIENCE, "a request waits at the hub", || {
+        active(&hub, "main") == Some(1)
+    });
+    // The old filter chain drains, and its connections end; whether a request waits there or not.
+    let leaders = hub.leader_changes();
+    hub.replace_listeners(&[plugin(json!({"max_staleness": "11m"}))]);
+    wait::until(PATIENCE, "another leader", || hub.leader_changes() > leaders);
+    hub.wait_for_the_drain();
+    backend.scale_ngsa_1(3);
+    of_spoke.wait_for_header(&ngsa_1(), Some(&NGSA_1.replace("current-load=1", "current-load=3")));
+    assert_eq!(proxy.log_lines("cannot read the hub"), Vec::<String>::new());
 }

@@ -21,7 +21,7 @@ pub enum ClusterReader {
     /// It reads the Kubernetes API.
     Kubernetes(Box<Leader>),
     /// It reads a hub.
-    Hub(HubClient),
+    Hub(Box<HubClient>),
 }
 
 /// The purpose of a request.
@@ -67,12 +67,17 @@ impl From<ScheduledRequest> for ReadRequest {
 }
 
 impl From<HubRequest> for ReadRequest {
-    fn from(HubRequest { path, if_none_match }: HubRequest) -> Self {
+    fn from(request: HubRequest) -> Self {
+        let HubRequest {
+            path,
+            if_none_match,
+            wait,
+        } = request;
         Self {
             purpose: ReadPurpose::Hub,
             path,
             if_none_match,
-            duration: Duration::ZERO,
+            duration: wait,
             stream: None,
         }
     }
@@ -179,7 +184,7 @@ impl ClusterReader {
     pub fn new(config: Rc<Config>, handover: Handover, checkpoint: impl FnOnce() -> Vec<u8>, now: Time) -> Self {
         match &config.origin {
             Origin::Kubernetes => Self::Restoring(Successor::new(config, handover, checkpoint()).into()),
-            Origin::Hub { path } => Self::Hub(HubClient::new(config.clone(), path, handover, now)),
+            Origin::Hub { path } => Self::Hub(HubClient::new(config.clone(), path, handover, now).into()),
         }
     }
 
@@ -229,7 +234,7 @@ impl ClusterReader {
                 None => Vec::new(),
             },
             Self::Kubernetes(leader) => leader.advance(now),
-            Self::Hub(_) => Vec::new(),
+            Self::Hub(hub) => hub.advance(now),
         }
     }
 
@@ -349,12 +354,13 @@ impl ClusterReader {
     }
 
     /// When the reader wants to be called, if that is before the next tick: changes that streamed in are gathered until
-    /// then. Call [`Self::advance`] then.
+    /// then, or a hub is asked again. Call [`Self::advance`] then.
     #[must_use]
     pub fn next_due(&self) -> Option<Time> {
         match self {
             Self::Kubernetes(leader) => leader.next_due(),
-            Self::Restoring(_) | Self::Hub(_) => None,
+            Self::Hub(hub) => hub.next_due(),
+            Self::Restoring(_) => None,
         }
     }
 

@@ -2,8 +2,12 @@
 //! another proxy, the hub, and publishes a snapshot when they change. Like the [`Leader`](crate::leader::Leader), it
 //! returns effects, which the shell carries out.
 //!
+//! Once it has a snapshot, its requests are long polls: the hub holds each back until its Services differ, or until the wait
+//! is over. A hub that does not do that, because it is older or because too many requests wait there, is polled.
+//!
 //! The snapshot is as old as the hub's: its age counts from when the hub read the cluster, not from the request.
 
+mod long_poll;
 mod messages;
 mod response;
 mod services;
@@ -27,8 +31,10 @@ use crate::sync::backoff::{Backoff, PROBE_INTERVAL};
 use crate::sync::interval::next_read;
 use crate::sync::reflector::FailurePause;
 use crate::time::Time;
+use long_poll::LongPollBackoff;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Log lines about invalid entries per minute. A broken hub must not flood the logs of its spokes.
 const MAX_LINES: usize = 10;
@@ -37,9 +43,18 @@ const MAX_LINES: usize = 10;
 #[derive(Clone, Copy, Debug)]
 enum HubClientState {
     /// No request is in flight. The next one is due at `due`.
-    Waiting { since: Time, due: Time },
+    Waiting { since: Time, due: Time, next: RequestKind },
     /// A request was sent.
-    InFlight { sent: Time },
+    InFlight { sent: Time, kind: RequestKind },
+}
+
+/// Whether the hub may hold the response back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequestKind {
+    /// The hub responds at once.
+    Poll,
+    /// The hub responds when its Services differ from the published ones.
+    LongPoll,
 }
 
 /// The state of a spoke's leader.
@@ -50,6 +65,7 @@ pub struct HubClient {
     path: String,
     state: HubClientState,
     backoff: Backoff,
+    long_polls: LongPollBackoff,
     /// The hub's entity tag of the published Services.
     tag: Option<EntityTag>,
     generation: u64,
@@ -57,6 +73,8 @@ pub struct HubClient {
     content_hash: Option<u64>,
     /// When the hub read the cluster.
     read_at: Option<Time>,
+    /// The same by the hub's clock.
+    hub_read_at: Option<Time>,
     /// The log line of each excluded entry, by name. Only the first hundred entries are kept.
     invalid: BTreeMap<String, String>,
     line_quota: Quota,
@@ -94,8 +112,13 @@ impl HubClient {
         Self {
             config,
             path: path.into(),
-            state: HubClientState::Waiting { since, due },
+            state: HubClientState::Waiting {
+                since,
+                due,
+                next: RequestKind::Poll,
+            },
             backoff: Backoff::with_failures(failures),
+            long_polls: LongPollBackoff::default(),
             tag: snapshot.as_ref().and_then(tag_of),
             generation: snapshot
                 .as_ref()
@@ -103,6 +126,7 @@ impl HubClient {
                 .max(confirmed.as_ref().map_or(0, |confirmed| confirmed.generation)),
             content_hash: snapshot.as_ref().map(Snapshot::content_hash),
             read_at: confirmed.as_ref().and_then(Confirmed::oldest),
+            hub_read_at: None,
             invalid: BTreeMap::new(),
             line_quota: Quota::new(MAX_LINES),
             reported: FailureState::new(reported_failure.map(|(_, outcome)| outcome)),
@@ -110,23 +134,58 @@ impl HubClient {
         }
     }
 
-    /// Returns whether no request is in flight or due, so that another VM may take over.
+    /// Returns whether another VM may take over: no request is due, and none is in flight but one that waits for a change.
     #[must_use]
     pub fn is_idle(&self, now: Time) -> bool {
-        matches!(self.state, HubClientState::Waiting { .. }) && !self.is_due(now)
+        match self.state {
+            HubClientState::Waiting { .. } => !self.is_due(now),
+            HubClientState::InFlight { kind, .. } => kind == RequestKind::LongPoll,
+        }
+    }
+
+    /// When the next request is due, if it need not wait for a tick.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Time> {
+        match self.state {
+            HubClientState::Waiting {
+                due,
+                next: RequestKind::LongPoll,
+                ..
+            } => Some(due),
+            HubClientState::Waiting { .. } | HubClientState::InFlight { .. } => None,
+        }
     }
 
     /// Call this once a tick.
     pub fn tick(&mut self, now: Time) -> Vec<Effect> {
         let mut effects = Vec::from_iter(self.adjust_to_clock(now));
-        if self.is_due(now) {
-            self.state = HubClientState::InFlight { sent: now };
-            effects.push(Effect::RequestHub(HubRequest {
-                path: self.path.clone(),
-                if_none_match: self.tag.as_ref().map(ToString::to_string),
-            }));
-        }
+        effects.extend(self.advance(now));
         effects
+    }
+
+    /// Sends the next request if it is due.
+    pub fn advance(&mut self, now: Time) -> Vec<Effect> {
+        let HubClientState::Waiting { next, .. } = self.state else {
+            return Vec::new();
+        };
+        if !self.is_due(now) {
+            return Vec::new();
+        }
+        // A hub has nothing to compare with if there is no entity tag.
+        let kind = match self.tag {
+            Some(_) => next,
+            None => RequestKind::Poll,
+        };
+        self.state = HubClientState::InFlight { sent: now, kind };
+        let wait = match kind {
+            RequestKind::Poll => Duration::ZERO,
+            RequestKind::LongPoll => long_poll::wait(&self.config),
+        };
+        vec![Effect::RequestHub(HubRequest {
+            path: long_poll::path(&self.path, wait),
+            if_none_match: self.tag.as_ref().map(ToString::to_string),
+            wait,
+        })]
     }
 
     /// Corrects the time of the last read if the clock was set back, so that the snapshot keeps its age.
@@ -145,7 +204,7 @@ impl HubClient {
 
     /// Handles the response to a request. `chance` is a random number for the jitter of the backoff.
     pub fn handle_response(&mut self, response: Result<HubPayload, Failure>, now: Time, chance: u32) -> Vec<Effect> {
-        let HubClientState::InFlight { sent } = self.state else {
+        let HubClientState::InFlight { sent, kind } = self.state else {
             return Vec::new();
         };
         let payload = response.and_then(|payload| self.check_not_modified(payload));
@@ -154,9 +213,24 @@ impl HubClient {
         )];
         match payload {
             Ok(payload) => {
-                self.schedule_next(sent, now);
                 effects.extend(self.report_recovery());
-                effects.extend(self.apply(payload, sent, now));
+                self.backoff.reset();
+                let supports_waiting = payload.confirmation().supports_waiting();
+                match self.apply(payload, sent, now) {
+                    Some(applied) => {
+                        effects.extend(applied);
+                        self.schedule_next(kind, supports_waiting, sent, now);
+                    }
+                    None => self.schedule_after_older_read(now, chance),
+                }
+                effects.extend(self.advance(now));
+            }
+            // Something may cut long requests. Only a request that is to be answered at once shows how the hub is.
+            Err(failure) if kind == RequestKind::LongPoll => {
+                self.long_polls
+                    .note_failure(self.config.poll_interval, failure.retry_after(), chance);
+                self.wait_until(now, now, RequestKind::Poll);
+                effects.extend(self.advance(now));
             }
             Err(failure) => {
                 self.back_off(&failure, now, chance);
@@ -178,17 +252,44 @@ impl HubClient {
     fn is_due(&self, now: Time) -> bool {
         match self.state {
             // After the clock is set back, `due` would be too far away.
-            HubClientState::Waiting { since, due } => due <= now || now < since,
+            HubClientState::Waiting { since, due, .. } => due <= now || now < since,
             HubClientState::InFlight { .. } => false,
         }
     }
 
-    fn schedule_next(&mut self, sent: Time, now: Time) {
-        self.backoff.reset();
-        self.state = HubClientState::Waiting {
-            since: now,
-            due: next_read(sent, self.config.poll_interval, now),
+    /// Schedules the request after one that was answered.
+    fn schedule_next(&mut self, kind: RequestKind, supports_waiting: bool, sent: Time, now: Time) {
+        if self.tag.is_none() {
+            let due = next_read(sent, self.config.poll_interval, now);
+            return self.wait_until(due, now, RequestKind::Poll);
+        }
+        let due = match kind {
+            RequestKind::Poll => match self.long_polls.take_pause() {
+                Some(pause) => now.after(pause),
+                None => long_poll::next(sent, now),
+            },
+            RequestKind::LongPoll => {
+                self.long_polls.note_success();
+                match supports_waiting {
+                    true => long_poll::next(sent, now),
+                    // An older hub.
+                    false => sent.after(self.config.poll_interval).max(now),
+                }
+            }
         };
+        self.wait_until(due, now, RequestKind::LongPoll);
+    }
+
+    /// Schedules the request after an answer that is older than what is known. The hub that gave it may be behind for a
+    /// while, and would answer each request at once.
+    fn schedule_after_older_read(&mut self, now: Time, chance: u32) {
+        self.long_polls.note_failure(self.config.poll_interval, None, chance);
+        let pause = self.long_polls.take_pause().unwrap_or(self.config.poll_interval);
+        self.wait_until(now.after(pause), now, RequestKind::LongPoll);
+    }
+
+    fn wait_until(&mut self, due: Time, now: Time, next: RequestKind) {
+        self.state = HubClientState::Waiting { since: now, due, next };
     }
 
     fn back_off(&mut self, failure: &Failure, now: Time, chance: u32) {
@@ -197,7 +298,7 @@ impl HubClient {
             .retry_after()
             .map(|requested| requested.min(self.config.max_staleness));
         let due = now.after(self.backoff.next_delay(PROBE_INTERVAL, requested, chance));
-        self.state = HubClientState::Waiting { since: now, due };
+        self.wait_until(due, now, RequestKind::Poll);
     }
 
     /// A 304 is only valid if the request carried an entity tag.
@@ -208,26 +309,29 @@ impl HubClient {
         }
     }
 
-    fn apply(&mut self, payload: HubPayload, sent: Time, now: Time) -> Vec<Effect> {
-        let (HubPayload::Unchanged(confirmation) | HubPayload::Services { confirmation, .. }) = &payload;
-        let Some(read) = self.newer_read(confirmation, sent, now) else {
-            return Vec::new();
-        };
-        self.read_at = Some(read);
+    /// Publishes what a response brought. `None` if it is older than what is known.
+    fn apply(&mut self, payload: HubPayload, sent: Time, now: Time) -> Option<Vec<Effect>> {
+        let confirmation = payload.confirmation();
+        self.read_at = Some(self.newer_read(confirmation, sent, now)?);
+        self.hub_read_at = Some(confirmation.at());
         let mut effects = match payload {
             HubPayload::Unchanged(_) => Vec::new(),
             HubPayload::Services { services, tag, .. } => self.publish(services, tag, now),
         };
         effects.push(self.confirm());
-        effects
+        Some(effects)
     }
 
     /// When the hub read the cluster; `None` if that is older than the last known read. Several hubs may share one address,
     /// and the snapshot must not alternate between them. A known read in the future was made before the clock was set
     /// back, and does not count.
-    fn newer_read(&self, confirmation: &Confirmation, sent: Time, now: Time) -> Option<Time> {
+    fn newer_read(&self, confirmation: Confirmation, sent: Time, now: Time) -> Option<Time> {
         let read = confirmation.read_at(sent, now);
         let known = self.read_at.filter(|known| *known <= now);
+        // If the clocks differ, the time of one read comes out a little different with each response.
+        if known.is_some() && self.hub_read_at == Some(confirmation.at()) {
+            return known.max(Some(read));
+        }
         (known <= Some(read)).then_some(read)
     }
 
@@ -299,7 +403,7 @@ impl HubClient {
     fn record_failures(&self) -> Effect {
         let failures = self.backoff.failures();
         let pause = match self.state {
-            HubClientState::Waiting { since, due } => Some(FailurePause {
+            HubClientState::Waiting { since, due, .. } => Some(FailurePause {
                 failures,
                 since,
                 due,

@@ -57,6 +57,16 @@ impl Callout {
         std::str::from_utf8(value).expect("the SDK takes strings")
     }
 
+    /// Tells it from the other callouts of its VM.
+    pub(crate) fn token(&self) -> u32 {
+        self.token
+    }
+
+    /// When it was sent.
+    pub(crate) fn sent(&self) -> Duration {
+        self.sent
+    }
+
     pub(super) fn is_waiting(&self) -> bool {
         matches!(self.progress, Progress::Waiting)
     }
@@ -82,6 +92,8 @@ pub(crate) enum Answer {
     Reset,
     /// Leaves the callout unanswered until its own timeout.
     Never,
+    /// Leaves the callout unanswered for now. [`Vm::answer`](super::Vm::answer) asks the fake server again.
+    Later,
 }
 
 impl From<Response> for Answer {
@@ -117,7 +129,7 @@ impl Answer {
             Self::Unreachable => Some(synthetic(503, &before_headers("remote connection failure"))),
             Self::ProtocolError => Some(synthetic(502, &before_headers("protocol error"))),
             Self::Timeout => Some(synthetic(504, "upstream request timeout")),
-            Self::Reset | Self::Never => None,
+            Self::Reset | Self::Never | Self::Later => None,
         }
     }
 }

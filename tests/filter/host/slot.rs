@@ -10,6 +10,7 @@ use super::plugin::Plugin;
 use super::proxy::{FailurePolicy, Proxy};
 use super::route::{End, Route};
 use super::state::{Part, VmState};
+use super::stream::Stream;
 use super::thread::{VmThread, lock};
 use super::upstream_filter::{self, UpstreamFilter};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -215,9 +216,10 @@ impl Slot {
 
     /// Answers a callout, if it still exists.
     pub(super) fn reply(&self, token: u32, answer: Answer) {
-        if matches!(answer, Answer::Never) {
-            self.look(|vm| vm.leave_unanswered(token));
-            return;
+        match answer {
+            Answer::Later => return,
+            Answer::Never => return self.look(|vm| vm.leave_unanswered(token)).unwrap_or_default(),
+            _ => {}
         }
         self.run(move || {
             upstream_filter::answer(token, answer);
@@ -266,6 +268,19 @@ impl Slot {
         };
         life.run(move || http::close(stream));
         seen
+    }
+
+    /// Whether the filter has answered the stream.
+    pub(super) fn is_answered(&self, opened: &Opened) -> bool {
+        let &Opened::Inside { vm, stream } = opened else {
+            return true;
+        };
+        let is_gone = self.life().vms != vm;
+        let is_answered = |stream: &Stream| stream.wanted_reply.is_some() || stream.seen.is_some();
+        is_gone
+            || self
+                .look(|vm| vm.streams.get(&stream).is_none_or(is_answered))
+                .unwrap_or(true)
     }
 
     /// Ends the stream as it is, because the client disconnected.

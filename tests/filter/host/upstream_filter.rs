@@ -124,6 +124,7 @@ pub(super) fn begin(token: u32) {
 /// Gives a callout its answer, or the headers of it.
 pub(super) fn answer(token: u32, answer: Answer) {
     match answer {
+        Answer::Later => {}
         Answer::Never => with(|vm| vm.leave_unanswered(token)),
         Answer::Chunked(response, body) if response.has_few_headers() => {
             with(|vm| {

@@ -124,12 +124,17 @@ impl Vm {
     /// # Panics
     /// If there is no fake server, or if the filter sends another callout after every answer.
     pub(crate) fn answer(&self) -> &Self {
+        let mut left_for_later = Vec::new();
         for _ in 0..MAX_ANSWERS {
             self.receive();
-            let Some(callout) = self.callouts().into_iter().find(Callout::is_waiting) else {
+            let is_due = |callout: &Callout| callout.is_waiting() && !left_for_later.contains(&callout.token);
+            let Some(callout) = self.callouts().into_iter().find(is_due) else {
                 return self;
             };
             let answer = self.envoy.proxy.ask(&callout).expect("a fake server, given by kube()");
+            if matches!(answer, Answer::Later) {
+                left_for_later.push(callout.token);
+            }
             self.reply(&callout, answer);
         }
         panic!("the filter answers each of {MAX_ANSWERS} answers with the next callout");
@@ -223,6 +228,11 @@ impl OpenStream {
         let seen = self.vm.slot.finish(self.opened);
         self.vm.settled();
         seen.expect("the filter holds the stream up")
+    }
+
+    /// Whether the filter has answered, so that [`Self::finish`] has a response.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.vm.slot.is_answered(&self.opened)
     }
 
     /// Ends the stream without a response, as if the client had disconnected. The access log still runs.

@@ -11,6 +11,7 @@ mod hub;
 mod kube;
 mod lease;
 mod log;
+mod long_polls;
 mod metrics_apis;
 mod outage;
 mod overload;

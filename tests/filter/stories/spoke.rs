@@ -2,7 +2,8 @@
 
 use super::kube::Kube;
 use super::{EVERY_SECOND, FULL, SECOND, envoy, logged};
-use crate::host::{Answer, Callout, FakeEnvoy, Request, Response, Route, Seen, Vm};
+use crate::host::{Answer, Callout, FakeEnvoy, OpenStream, Request, Response, Route, Seen, Vm};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,11 +11,21 @@ const SPOKE: &str = r#"{"cluster":"hub","source":"hub","poll_interval":"1s","max
 const PATH: &str = "/burstmetrics/services";
 const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
 
-/// The connection from spokes to a worker of a hub, which can be down, and the statuses of its answers.
+/// The connection from a spoke to a worker of a hub.
 #[derive(Clone, Default)]
-struct HubLink {
-    hub: Arc<Mutex<Option<Vm>>>,
-    statuses: Arc<Mutex<Vec<u16>>>,
+struct HubLink(Arc<Mutex<LinkState>>);
+
+#[derive(Default)]
+struct LinkState {
+    /// `None` while the hub is down.
+    hub: Option<Vm>,
+    /// The hub does not know the parameter `wait`.
+    is_older: bool,
+    /// The requests of callouts that the hub has not answered.
+    held: BTreeMap<(Duration, u32), OpenStream>,
+    statuses: Vec<u16>,
+    /// The paths that the spoke asked for.
+    paths: Vec<String>,
 }
 
 impl HubLink {
@@ -24,27 +35,59 @@ impl HubLink {
         link
     }
 
+    fn to_older(hub: &Vm) -> Self {
+        let link = Self::to(hub);
+        link.0.lock().unwrap().is_older = true;
+        link
+    }
+
     fn connect(&self, hub: Option<&Vm>) {
-        *self.hub.lock().unwrap() = hub.cloned();
+        self.0.lock().unwrap().hub = hub.cloned();
     }
 
     /// The statuses of the answers since the last call.
     fn statuses(&self) -> Vec<u16> {
-        std::mem::take(&mut self.statuses.lock().unwrap())
+        std::mem::take(&mut self.0.lock().unwrap().statuses)
+    }
+
+    /// The paths that the spoke has asked for since the last call.
+    fn paths(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap().paths)
+    }
+
+    /// The number of requests that the hub has not answered.
+    fn held(&self) -> usize {
+        self.0.lock().unwrap().held.len()
     }
 
     fn send(&self, callout: &Callout) -> Answer {
-        let question = (callout.cluster.as_str(), callout.method(), callout.path());
-        assert_eq!(question, ("hub", "GET", PATH), "a spoke sends no other request");
-        let Some(hub) = self.hub.lock().unwrap().clone() else {
+        let link = &mut *self.0.lock().unwrap();
+        let id = (callout.sent(), callout.token());
+        let held = link.held.remove(&id);
+        let Some(hub) = &link.hub else {
+            held.into_iter().for_each(OpenStream::abandon);
             return Answer::Unreachable;
         };
-        let mut request = Request::get(callout.path()).host(callout.authority());
-        if let Some(tag) = callout.headers.first("if-none-match") {
-            request = request.header("if-none-match", tag);
+        let stream = held.unwrap_or_else(|| {
+            let question = (callout.cluster.as_str(), callout.method());
+            assert_eq!(question, ("hub", "GET"));
+            let path = callout.path();
+            let is_known = path == PATH || path.starts_with(&format!("{PATH}?wait="));
+            assert!(is_known, "a spoke does not ask for {path}");
+            link.paths.push(path.to_owned());
+            let path = if link.is_older { PATH } else { path };
+            let mut request = Request::get(path).host(callout.authority());
+            if let Some(tag) = callout.headers.first("if-none-match") {
+                request = request.header("if-none-match", tag);
+            }
+            hub.open(request, Route::to("somewhere"))
+        });
+        if !stream.is_answered() {
+            link.held.insert(id, stream);
+            return Answer::Later;
         }
-        let seen = hub.request(request, Route::to("somewhere"));
-        self.statuses.lock().unwrap().push(seen.status());
+        let seen = stream.finish();
+        link.statuses.push(seen.status());
         let mut response = Response::status(seen.status()).body(seen.body());
         for (name, value) in seen.headers().iter().filter(|(name, _)| !name.starts_with(':')) {
             response = response.header(name, value);
@@ -135,6 +178,117 @@ fn unchanged_entries_are_not_sent_again() {
         spoke.stat("burst_snapshot_timestamp_seconds").unwrap() >= before + 4,
         "a 304 confirms the snapshot"
     );
+}
+
+#[test]
+fn a_change_reaches_the_spoke_as_soon_as_the_hub_has_it() {
+    let kube = Kube::new();
+    let (hub, hub_worker) = hub(&kube);
+    pass(&[&hub], 2);
+    let link = HubLink::to(&hub_worker);
+    let (spoke, worker) = spoke(&SPOKE.replace("1s", "15s"), &link);
+    pass(&[&hub, &spoke], 2);
+    for current in 2..6 {
+        assert_eq!((link.held(), link.paths().len()), (1, if current == 2 { 2 } else { 1 }));
+        kube.scale("shop/web", current);
+        hub.advance(SECOND).answer();
+        let expected = WEB.replace("current-load=1", &format!("current-load={current}"));
+        assert_eq!(header(&hub_worker), Some(expected.clone()));
+        // No time passes for the spoke.
+        spoke.answer();
+        assert_eq!(header(&worker), Some(expected));
+        spoke.advance(SECOND);
+    }
+}
+
+#[test]
+fn a_spoke_asks_a_quiet_hub_every_ten_seconds_and_its_snapshot_is_as_recent() {
+    let (hub, hub_worker) = hub(&Kube::new());
+    pass(&[&hub], 2);
+    let link = HubLink::to(&hub_worker);
+    let (spoke, worker) = spoke(r#"{"cluster":"hub","source":"hub","max_staleness":"15s"}"#, &link);
+    pass(&[&hub, &spoke], 2);
+    link.paths();
+    for _ in 0..100 {
+        pass(&[&hub, &spoke], 1);
+        assert!(header(&worker).is_some());
+        let age = spoke.now().as_secs() - spoke.stat("burst_snapshot_timestamp_seconds").unwrap();
+        assert!(age <= 12, "{age} s");
+    }
+    let paths = link.paths();
+    assert_eq!((paths.len(), &*paths[0]), (10, "/burstmetrics/services?wait=10s"));
+    assert!(link.statuses()[1..].iter().all(|status| *status == 304));
+}
+
+#[test]
+fn an_older_hub_is_polled_once_per_interval() {
+    let kube = Kube::new();
+    let (hub, hub_worker) = hub(&kube);
+    pass(&[&hub], 2);
+    let link = HubLink::to_older(&hub_worker);
+    let (spoke, worker) = spoke(&SPOKE.replace("1s", "5s"), &link);
+    pass(&[&hub, &spoke], 2);
+    link.paths();
+    pass(&[&hub, &spoke], 60);
+    assert_eq!(link.paths().len(), 12);
+    kube.scale("shop/web", 4);
+    pass(&[&hub, &spoke], 7);
+    assert_eq!(header(&worker), Some(WEB.replace("current-load=1", "current-load=4")));
+    assert!(logged(&spoke).is_empty());
+}
+
+#[test]
+fn a_spoke_that_may_not_wait_polls_and_reports_no_failure() {
+    let kube = Kube::new();
+    let (hub, hub_worker) = hub(&kube);
+    pass(&[&hub], 2);
+    let tag = bulk(&hub_worker).header("etag").unwrap().to_owned();
+    let others: Vec<_> = (0..256)
+        .map(|_| {
+            let request = Request::get(format!("{PATH}?wait=30s")).header("if-none-match", &tag);
+            hub_worker.open(request, Route::to("somewhere"))
+        })
+        .collect();
+    let link = HubLink::to(&hub_worker);
+    let (spoke, worker) = spoke(&SPOKE.replace("1s", "5s"), &link);
+    pass(&[&hub, &spoke], 25);
+    let statuses = link.statuses();
+    let count = |status| statuses.iter().filter(|other| **other == status).count();
+    assert!(
+        (5..=10).contains(&count(429)) && count(304) == count(429),
+        "{statuses:?}"
+    );
+    assert_eq!(header(&worker).as_deref(), Some(WEB));
+    assert!(logged(&spoke).is_empty(), "{:?}", logged(&spoke));
+    assert_eq!(spoke.stat("burst_poll_throttled_total"), Some(count(429) as u64));
+    // The others leave, and the spoke follows the hub again.
+    others.into_iter().for_each(OpenStream::abandon);
+    pass(&[&hub, &spoke], 6);
+    kube.scale("shop/web", 4);
+    hub.advance(SECOND).answer();
+    spoke.answer();
+    assert_eq!(header(&worker), Some(WEB.replace("current-load=1", "current-load=4")));
+}
+
+#[test]
+fn a_hub_that_goes_while_a_request_waits_is_asked_again_at_once() {
+    let (hub, hub_worker) = hub(&Kube::new());
+    pass(&[&hub], 2);
+    let link = HubLink::to(&hub_worker);
+    let (spoke, worker) = spoke(&SPOKE.replace("1s", "15s"), &link);
+    pass(&[&hub, &spoke], 2);
+    let others_worker = hub.worker();
+    pass(&[&hub], 2);
+    // The connection breaks, and the next one leads to another worker.
+    let [waiting] = &worker.callouts()[..] else {
+        panic!("one long poll")
+    };
+    link.connect(Some(&others_worker));
+    worker.reply(waiting, Answer::Reset).answer();
+    assert_eq!(link.statuses().last(), Some(&304));
+    assert!(logged(&spoke).is_empty(), "{:?}", logged(&spoke));
+    pass(&[&hub, &spoke], 2);
+    assert_eq!(spoke.stat("burst_snapshot_generation"), Some(1));
 }
 
 #[test]

@@ -85,7 +85,16 @@ fn burst(config: &Config, serving_cache: &mut ServingCache, path: &[u8], header:
         if_none_match: Some(header),
         now: T0,
     };
-    burst::answer(config, endpoints, serving_cache, request)
+    match burst::answer(config, endpoints, serving_cache, request)? {
+        burst::BurstReply::Now(reply) => Some(reply),
+        burst::BurstReply::Waiting(waiting) => {
+            assert!(
+                waiting.answer(config, serving_cache, T0).is_none(),
+                "nothing has changed"
+            );
+            waiting.answer(config, serving_cache, waiting.end())
+        }
+    }
 }
 
 /// Parses a request to the metrics APIs: lines with its path, `accept` and user. It is valid if the answer is 200.

@@ -54,7 +54,9 @@ fn answer(config: &Config, cache: &mut ServingCache, path: &str, now: Time) -> S
         if_none_match: None,
         now,
     };
-    let answer = burst::answer(config, endpoints, cache, request).expect("a path of ours");
+    let Some(burst::BurstReply::Now(answer)) = burst::answer(config, endpoints, cache, request) else {
+        panic!("{path} is not a path of ours, or waits");
+    };
     let body = String::from_utf8_lossy(&answer.body);
     format!("\n{} {path}\n{:?}\n{body}", answer.status, answer.headers)
 }

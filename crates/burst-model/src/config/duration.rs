@@ -19,13 +19,13 @@ impl fmt::Display for DurationText {
 /// The text is not a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a duration such as 500ms, 15s, 2m or 1h30m")]
-pub(super) struct NotADuration;
+pub(crate) struct NotADuration;
 
 /// Reads a duration: whole numbers with the units `h`, `m`, `s` and `ms`.
 ///
 /// # Errors
 /// The text is not such a duration.
-pub(super) fn parse(text: &str) -> Result<Duration, NotADuration> {
+pub(crate) fn parse(text: &str) -> Result<Duration, NotADuration> {
     let mut rest = text;
     let mut sum = Duration::ZERO;
     while !rest.is_empty() {

@@ -43,6 +43,15 @@ pub enum HubPayload {
     Unchanged(Confirmation),
 }
 
+impl HubPayload {
+    /// When the hub read the Services.
+    #[must_use]
+    pub fn confirmation(&self) -> Confirmation {
+        let (Self::Unchanged(confirmation) | Self::Services { confirmation, .. }) = self;
+        *confirmation
+    }
+}
+
 /// An entity tag. <https://www.rfc-editor.org/rfc/rfc9110#name-etag>
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityTag(String);

@@ -1,3 +1,4 @@
+use super::long_poll::MIN_INTERVAL;
 use super::*;
 use crate::config::Artifact;
 use crate::index::Row;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
 const PATH: &str = "/burstmetrics/services";
+const LONG_POLL: &str = "/burstmetrics/services?wait=10s";
 
 fn config(more: &str) -> Rc<Config> {
     let json = format!(r#"{{"cluster":"hub","source":"hub"{more}}}"#);
@@ -49,6 +51,14 @@ fn services(current: u32, read: Time, now: Time) -> Result<HubPayload, Failure> 
 
 fn unchanged(read: Time, now: Time) -> Result<HubPayload, Failure> {
     Ok(HubPayload::Unchanged(Confirmation::new(read, now)))
+}
+
+/// The response of a hub that has held the request back for so long.
+fn after_wait(response: Result<HubPayload, Failure>, waited: Duration) -> Result<HubPayload, Failure> {
+    let mut response = response?;
+    let (HubPayload::Unchanged(confirmation) | HubPayload::Services { confirmation, .. }) = &mut response;
+    *confirmation = confirmation.with_wait(waited);
+    Ok(response)
 }
 
 /// The effects of a request.
@@ -98,8 +108,28 @@ fn tag(round: &Round) -> Option<&str> {
     let [request] = &round.requests[..] else {
         panic!("{:?}", round.requests)
     };
-    assert_eq!(request.path, PATH);
+    assert!([PATH, LONG_POLL].contains(&&*request.path), "{}", request.path);
     request.if_none_match.as_deref()
+}
+
+/// The path of the request that was sent, if any.
+fn path(effects: Vec<Effect>) -> Option<String> {
+    let mut round = Round::default();
+    round.add(effects);
+    round.requests.pop().map(|request| request.path)
+}
+
+/// A client of a hub that holds requests back. It has Services, and its long poll is in flight since `T0`.
+fn following() -> HubClient {
+    let mut client = client(Handover::default());
+    client.tick(T0.before(MIN_INTERVAL));
+    let first = services(1, T0.before(MIN_INTERVAL), T0);
+    assert_eq!(path(client.handle_response(first, T0, 0)).as_deref(), Some(LONG_POLL));
+    client
+}
+
+fn millis(millis: u64) -> Time {
+    T0.after(Duration::from_millis(millis))
 }
 
 #[test]
@@ -156,24 +186,192 @@ fn equal_services_under_another_tag_are_not_published_again() {
 }
 
 #[test]
-fn the_client_requests_once_per_interval_and_is_not_idle_meanwhile() {
+fn the_client_is_idle_while_its_request_waits_for_a_change() {
     let mut client = client(Handover::default());
     assert!(!client.is_idle(T0), "about to begin");
-    assert_eq!(client.tick(T0).len(), 1);
+    assert_eq!(path(client.tick(T0)).as_deref(), Some(PATH));
     assert!(!client.is_idle(T0) && client.tick(later(1)).is_empty());
-    client.handle_response(services(1, T0, later(1)), later(1), 0);
-    assert!(client.is_idle(later(1)) && client.tick(later(14)).is_empty());
-    assert!(!client.is_idle(later(15)));
-    assert_eq!(client.tick(later(15)).len(), 1, "counted from the request");
+    let first = client.handle_response(services(1, T0, later(1)), later(1), 0);
+    assert_eq!(path(first).as_deref(), Some(LONG_POLL), "at once");
+    assert!(client.is_idle(later(1)) && client.tick(later(9)).is_empty());
+}
+
+#[test]
+fn a_long_poll_waits_for_ten_seconds_at_most_and_for_the_poll_interval() {
+    for (interval, expected, wait) in [("15s", "10s", 10_000), ("4s", "4s", 4_000), ("1500ms", "1500ms", 1_500)] {
+        let config = config(&format!(r#","poll_interval":"{interval}""#));
+        let mut client = HubClient::new(config, PATH, Handover::default(), T0);
+        round(&mut client, T0, services(1, T0, T0));
+        let request = round(&mut client, later(1), Err(Failure::Timeout)).requests.remove(0);
+        assert_eq!(request.path, format!("{PATH}?wait={expected}"));
+        assert_eq!(request.wait, Duration::from_millis(wait));
+    }
+}
+
+#[test]
+fn each_answer_of_a_hub_that_waits_is_followed_by_the_next_long_poll_at_once() {
+    let mut client = following();
+    let quiet = after_wait(unchanged(later(8), later(10)), Duration::from_secs(10));
+    assert_eq!(
+        path(client.handle_response(quiet, later(10), 0)).as_deref(),
+        Some(LONG_POLL)
+    );
+    let changed = after_wait(services(2, later(13), later(13)), Duration::from_secs(3));
+    let mut round = Round::default();
+    round.add(client.handle_response(changed, later(13), 0));
+    assert_eq!((tag(&round), round.published.len()), (Some("\"2\""), 1));
+}
+
+#[test]
+fn a_hub_that_changes_all_the_time_is_asked_every_half_second() {
+    let mut client = following();
+    let mut requests = Vec::new();
+    for n in 1..=10_000 {
+        let now = millis(n);
+        let current = u32::try_from(n).unwrap();
+        let changed = after_wait(services(current, now, now), Duration::ZERO);
+        let effects = match client.next_due() {
+            None => client.handle_response(changed, now, 0),
+            Some(due) if due <= now => client.advance(now),
+            Some(_) => Vec::new(),
+        };
+        requests.extend(path(effects).map(|_| n));
+    }
+    assert_eq!((requests.len(), requests[0]), (20, 500), "{requests:?}");
+}
+
+#[test]
+fn an_older_hub_is_polled() {
+    let mut client = following();
+    let mut requests = Vec::new();
+    for second in 0..60 {
+        let now = later(second);
+        let at_once = client.handle_response(unchanged(now, now), now, 0);
+        assert_eq!(path(at_once), None, "no long poll follows an answer without a wait");
+        requests.extend(path(client.tick(now)).map(|_| second));
+    }
+    assert_eq!(requests, [15, 30, 45]);
+}
+
+#[test]
+fn a_hub_without_a_tag_is_polled() {
+    let mut client = client(Handover::default());
+    let untagged = |now| {
+        let mut response = services(1, now, now);
+        if let Ok(HubPayload::Services { tag, .. }) = &mut response {
+            *tag = None;
+        }
+        response
+    };
+    let requests: Vec<_> = (0..60)
+        .filter(|second| {
+            let sent = round(&mut client, later(*second), untagged(later(*second))).requests;
+            sent.iter().inspect(|sent| assert_eq!(sent.path, PATH)).count() > 0
+        })
+        .collect();
+    assert_eq!(requests, [0, 15, 30, 45]);
+}
+
+#[test]
+fn a_long_poll_that_fails_is_no_failure_of_the_hub_if_a_poll_succeeds() {
+    for failure in [
+        Failure::Throttled { retry_after: None },
+        Failure::Disconnected,
+        Failure::Timeout,
+        Failure::Unexpected(504),
+    ] {
+        let mut client = following();
+        let mut cut = Round::default();
+        cut.add(client.handle_response(Err(failure.clone()), later(1), 0));
+        assert_eq!(
+            (cut.requests[0].path.as_str(), cut.lines.len()),
+            (PATH, 0),
+            "{failure:?}"
+        );
+        assert_eq!(cut.counted, [PollOutcome::from(&failure)]);
+        assert_eq!(cut.recorded_failures, None);
+        let mut polled = Round::default();
+        polled.add(client.handle_response(unchanged(later(1), later(1)), later(1), 0));
+        assert_eq!((polled.lines.len(), polled.read()), (0, Some(later(1))));
+        assert_eq!(polled.requests, [], "a pause follows");
+        assert!(client.next_due() > Some(later(1)));
+    }
+}
+
+#[test]
+fn a_hub_that_refuses_every_long_poll_is_polled_once_per_interval() {
+    let mut client = following();
+    let (mut long_polls, mut polls) = (Vec::new(), Vec::new());
+    let mut sent = Some(LONG_POLL.to_owned());
+    for second in 0..300 {
+        let now = later(second);
+        while let Some(path_sent) = sent.take() {
+            let is_poll = path_sent == PATH;
+            if is_poll { &mut polls } else { &mut long_polls }.push(second);
+            let response = match is_poll {
+                true => unchanged(now, now),
+                false => Err(Failure::Throttled {
+                    retry_after: Some(Duration::from_secs(1)),
+                }),
+            };
+            sent = path(client.handle_response(response, now, u32::MAX));
+        }
+        sent = path(client.tick(now));
+    }
+    assert_eq!(polls, long_polls, "each refusal is followed by a poll");
+    assert_eq!(
+        polls[..5],
+        [0, 2, 5, 10, 19],
+        "the pauses are 1 s, 2 s, 4 s, 8 s, and then the interval"
+    );
+    assert!(polls.windows(2).all(|pair| pair[1] - pair[0] <= 16), "{polls:?}");
+    assert!(polls.len() < 25, "{polls:?}");
+}
+
+#[test]
+fn after_an_outage_the_first_good_answer_is_followed_by_a_long_poll() {
+    let mut client = following();
+    let away = || Err(Failure::Unreachable("connection refused".into()));
+    assert_eq!(path(client.handle_response(away(), later(1), 0)).as_deref(), Some(PATH));
+    let failed = client.handle_response(away(), later(1), 0);
+    assert!(failed.iter().any(|effect| matches!(effect, Effect::LogWarning(_))));
+    let back = round(&mut client, later(3), unchanged(later(3), later(3)));
+    assert_eq!(back.requests[0].path, PATH);
+    assert_eq!(path(client.tick(later(4))).as_deref(), Some(LONG_POLL));
+}
+
+#[test]
+fn a_change_counts_though_the_clocks_differ_and_the_hub_has_not_read_again() {
+    let mut client = client(Handover::default());
+    let hub_clock = later(3_600);
+    let read = hub_clock.before(Duration::from_secs(20));
+    client.tick(T0);
+    client.handle_response(services(1, read, hub_clock), millis(5), 0);
+    client.advance(millis(500));
+    // The request took 50 ms to the hub, so that the read seems to be earlier.
+    let answered = hub_clock.after(Duration::from_millis(3_550));
+    let changed = after_wait(services(2, read, answered), Duration::from_secs(3));
+    let mut round = Round::default();
+    round.add(client.handle_response(changed, millis(3_555), 0));
+    assert_eq!(round.published.len(), 1);
+    assert_eq!(round.read(), Some(T0.before(Duration::from_secs(20))), "it is no older");
 }
 
 #[test]
 fn after_a_failure_the_client_backs_off_and_the_snapshot_keeps_its_age() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
-    let failed = round(&mut client, later(15), Err(Failure::Timeout));
+    client.tick(later(15));
+    let mut failed = Round::default();
+    for _ in 0..2 {
+        failed.add(client.handle_response(Err(Failure::Timeout), later(15), 0));
+    }
     assert!(failed.confirmed.is_empty() && failed.published.is_empty());
-    assert_eq!(failed.counted, [PollOutcome::Timeout]);
+    assert_eq!(
+        failed.counted,
+        [PollOutcome::Timeout; 2],
+        "a long poll, and a poll after it"
+    );
     assert_eq!(
         failed.lines,
         ["cannot read the hub hub: it did not answer in time; check the hub's load, or raise `request_timeout`"]
@@ -257,7 +455,7 @@ fn a_spoke_accepts_new_reads_after_the_clock_was_set_back() {
 fn a_read_keeps_its_age_when_the_clock_is_set_back() {
     let mut client = client(Handover::default());
     round(&mut client, T0, services(1, T0, T0));
-    round(&mut client, later(5), services(1, T0, T0));
+    client.tick(later(5));
     let back = T0.before(Duration::from_secs(3_600));
     let after = round(&mut client, back, Err(Failure::Timeout));
     assert_eq!(after.read(), Some(back.before(Duration::from_secs(5))));

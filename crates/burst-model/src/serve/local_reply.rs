@@ -50,6 +50,14 @@ impl LocalReply {
     }
 }
 
+/// Returns whether the value of `If-None-Match` is one entity tag, and not a list or `*`.
+#[must_use]
+pub(crate) fn is_tag(tags: &[u8]) -> bool {
+    let quoted = tags.strip_prefix(b"W/").unwrap_or(tags);
+    let opaque = quoted.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    opaque.is_some_and(|opaque| !opaque.iter().any(|b| matches!(b, b'"' | b',')))
+}
+
 /// Returns whether a list of entity tags contains this one, by weak comparison.
 /// <https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match>
 #[must_use]

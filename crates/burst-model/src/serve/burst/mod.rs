@@ -1,6 +1,9 @@
 //! The endpoints `/burstmetrics/…`. A 503 says whether the cluster was never read or the snapshot is too old.
 
 mod path;
+mod waiting;
+
+pub use waiting::{WaitingRequest, too_many_waiting};
 
 use super::bulk_body::BulkBody;
 use super::cache::{Freshness, ServingCache};
@@ -17,6 +20,15 @@ use std::time::Duration;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json; charset=utf-8";
+
+/// What happens to a request under the prefix.
+#[derive(Debug)]
+pub enum BurstReply {
+    /// It is answered now.
+    Now(LocalReply),
+    /// It waits for a change.
+    Waiting(WaitingRequest),
+}
 
 /// A request that may be for the endpoints. The shell fills it in only if [`is_own`] accepts the path.
 #[derive(Clone, Copy, Debug)]
@@ -40,19 +52,20 @@ pub fn is_own(endpoints: &EndpointsConfig, path: &[u8]) -> bool {
         .is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'?')))
 }
 
-/// Answers a request under the prefix. `None` if the path or the host is not the endpoints', so that the request continues
-/// to its upstream.
+/// Answers a request under the prefix, or lets it wait. `None` if the path or the host is not the endpoints', so that the
+/// request continues to its upstream.
 pub fn answer(
     config: &Config,
     endpoints: &EndpointsConfig,
     cache: &mut ServingCache,
     request: BurstRequest<'_>,
-) -> Option<LocalReply> {
+) -> Option<BurstReply> {
     if !is_own(endpoints, request.path) || !is_own_host(endpoints, request.host) {
         return None;
     }
     let rest = request.path.get(endpoints.prefix.len()..).unwrap_or_default();
-    Some(match path::parse(rest) {
+    let target = path::parse(rest);
+    let reply = match &target {
         Err(InvalidPath::TooLong) => text(414, "the path is too long\n"),
         Err(InvalidPath::NotText) => text(400, "the path is not UTF-8 after percent-decoding\n"),
         Err(InvalidPath::Malformed) => not_found(config, endpoints),
@@ -60,12 +73,25 @@ pub fn answer(
         Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
-        Ok(target) => unavailable(config, cache)
-            .or_else(|| find(cache, &target, request.if_none_match))
-            .or_else(|| unreadable(config, cache, &target))
-            .unwrap_or_else(|| LocalReply::empty(204))
-            .with(confirmation::CONFIRMED_HEADER, confirmation_header(cache, request.now)),
-    })
+        Ok(target) => match path::wait(rest) {
+            Err(error) => text(400, format!("the parameter wait {error}\n")),
+            Ok(wait) => return Some(waiting::answer(config, cache, target, request, wait)),
+        },
+    };
+    Some(BurstReply::Now(reply))
+}
+
+/// The current answer to a request for a target.
+fn answer_target(
+    config: &Config,
+    cache: &mut ServingCache,
+    target: &BurstPath<'_>,
+    if_none_match: Option<&[u8]>,
+) -> LocalReply {
+    unavailable(config, cache)
+        .or_else(|| find(cache, target, if_none_match))
+        .or_else(|| unreadable(config, cache, target))
+        .unwrap_or_else(|| LocalReply::empty(204))
 }
 
 /// Compares the host without its port.
@@ -130,10 +156,16 @@ fn unavailable(config: &Config, cache: &ServingCache) -> Option<LocalReply> {
     Some(service_unavailable(config, body))
 }
 
-/// The value of the header that says when the cluster was last read. A spoke counts the age from then.
-fn confirmation_header(cache: &ServingCache, now: Time) -> String {
-    let read = cache.as_of().map(|at| Confirmation::new(at, now).to_text());
-    read.unwrap_or_else(|| confirmation::NEVER.into())
+/// Adds the header that says when the cluster was last read. A spoke counts the age from then. `waited` is for how long the
+/// request has waited, if it asked for that.
+fn confirm(reply: LocalReply, cache: &ServingCache, now: Time, waited: Option<Duration>) -> LocalReply {
+    let text = |at| {
+        let confirmation = Confirmation::new(at, now);
+        let confirmation = waited.map_or(confirmation, |waited| confirmation.with_wait(waited));
+        confirmation.to_text()
+    };
+    let value = cache.as_of().map_or_else(|| confirmation::NEVER.into(), text);
+    reply.with(confirmation::CONFIRMED_HEADER, value)
 }
 
 /// The filter notices within seconds that the API server is back, so clients and spokes should not wait for longer.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 mod path_variants;
+mod waiting;
 
 fn get<'a>(path: &'a str) -> BurstRequest<'a> {
     BurstRequest {
@@ -18,7 +19,10 @@ fn get<'a>(path: &'a str) -> BurstRequest<'a> {
 }
 
 fn reply(config: &Config, cache: &mut ServingCache, request: BurstRequest<'_>) -> Option<LocalReply> {
-    answer(config, config.endpoints.as_ref().unwrap(), cache, request)
+    match answer(config, config.endpoints.as_ref().unwrap(), cache, request)? {
+        BurstReply::Now(reply) => Some(reply),
+        BurstReply::Waiting(waiting) => panic!("{waiting:?}"),
+    }
 }
 
 /// The answer of a fresh cache with the default configuration: status and body.
