@@ -306,6 +306,9 @@ fn a_role_that_is_taken_away_takes_effect_at_the_next_stream() {
     proxy.fate = Fate::Fine;
     run(&mut proxy, &api, 103..150);
     assert_eq!(proxy.content(), fresh(&api));
+    api.put(0, 1, 4);
+    proxy.arrive(&api, at(150));
+    assert_eq!(proxy.value(1), Some(4), "by a stream again");
 }
 
 #[test]
