@@ -110,6 +110,11 @@ impl Mount {
         self.folder.path().to_owned()
     }
 
+    /// The current token.
+    pub(crate) fn token(&self) -> String {
+        fs::read_to_string(self.path().join("token")).expect("a token")
+    }
+
     /// Replaces the token atomically.
     pub(crate) fn swap(&self, token: &str) {
         self.versions.set(self.versions.get() + 1);

@@ -8,6 +8,9 @@ use crate::{
     sample,
 };
 
+/// The header of the Service behind [`ROLLOUT`].
+const HEADER: &str = "service=data/queue-workers, current-load=3, target-load=3, max-load=4";
+
 const WORKLOADS: &str = r#""workloads": [
     {"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"},
     {"group": "argoproj.io", "version": "v1alpha1", "resource": "rollouts", "kind": "Rollout"}
@@ -96,9 +99,8 @@ fn a_custom_kind_is_served_once_its_definition_and_its_objects_exist() {
     cluster.wait_for_crds();
     cluster.apply(ROLLOUT);
     sample::set_current_replicas(&cluster, "data", "queue-workers", 3);
-    let header = "service=data/queue-workers, current-load=3, target-load=3, max-load=4";
-    gateway.wait_for_header("queue.data", Some(header));
-    assert_eq!(gateway.burst("rollouts/data/queue-workers").body, header);
+    gateway.wait_for_header("queue.data", Some(HEADER));
+    assert_eq!(gateway.burst("rollouts/data/queue-workers").body, HEADER);
     gateway
         .envoy
         .wait_for_log(SOON, "listing rollouts.argoproj.io works again");
@@ -117,13 +119,19 @@ fn a_custom_kind_whose_conversion_webhook_is_down_is_excluded_and_the_others_sta
                  {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n";
     let stored_as_v1 = DEFINITION.replace("storage: true", "storage: false") + "  " + newer;
     cluster.apply(&stored_as_v1);
-    cluster.apply(ROLE);
+    cluster.apply(&ROLE.replace("[list]", "[list, watch]"));
     cluster.wait_for_crds();
     cluster.apply(ROLLOUT);
     sample::set_current_replicas(&cluster, "data", "queue-workers", 3);
-    let gateway = Gateway::new(&cluster, &mount, &format!(r#"{WORKLOADS}, "max_staleness": "15s""#));
-    let header = "service=data/queue-workers, current-load=3, target-load=3, max-load=4";
-    gateway.wait_for_header("queue.data", Some(header));
+    // Streams need a `max_staleness` of 30 s.
+    let gateways = [("in windows", "15s"), ("by streams", "30s")].map(|(mode, max_staleness)| {
+        let keys = format!(r#"{WORKLOADS}, "max_staleness": "{max_staleness}""#);
+        let gateway = Gateway::new(&cluster, &mount, &keys);
+        gateway.wait_for_header("queue.data", Some(HEADER));
+        gateway.wait_for_main_thread();
+        (mode, gateway)
+    });
+    gateways[1].1.wait_for_streams();
 
     let convert_by = |conversion: &str| {
         let patch = format!(r#"{{"spec":{{"conversion":{conversion}}}}}"#);
@@ -140,15 +148,23 @@ fn a_custom_kind_whose_conversion_webhook_is_down_is_excluded_and_the_others_sta
     convert_by(&format!(
         r#"{{"strategy":"Webhook","webhook":{{"conversionReviewVersions":["v1"],"clientConfig":{{"url":"{closed}"}}}}}}"#
     ));
-    gateway.wait_for_gauge("burst_unreadable_rollouts", 1);
-    gateway.wait_for_header("queue.data", None);
-    let excluded = "cannot list rollouts.argoproj.io, while other lists work";
-    gateway.envoy.wait_for_log(SOON, excluded);
-    let others = "service=default/ngsa-1, current-load=1, target-load=4, max-load=5";
-    // The whole snapshot may have been stale until then (docs/freshness.md), and a worker checks once a second.
-    gateway.wait_for_header("ngsa-svc-1.default", Some(others));
-    assert_eq!(gateway.burst("rollouts").status, 503, "and not that there are none");
+    for (mode, gateway) in &gateways {
+        gateway.wait_for_gauge("burst_unreadable_rollouts", 1);
+        gateway.wait_for_header("queue.data", None);
+        let excluded = "cannot list rollouts.argoproj.io, while other lists work";
+        gateway.envoy.wait_for_log(SOON, excluded);
+        // The whole snapshot may have been stale until then (docs/freshness.md), and a worker checks once a second.
+        gateway.wait_for_replicas(1);
+        assert_eq!(
+            gateway.burst("rollouts").status,
+            503,
+            "{mode}: and not that there are none"
+        );
+    }
 
     convert_by(r#"{"strategy":"None","webhook":null}"#);
-    gateway.wait_for_header("queue.data", Some(header));
+    for (_, gateway) in &gateways {
+        gateway.wait_for_header("queue.data", Some(HEADER));
+        gateway.wait_until_current(&cluster, WORKLOADS);
+    }
 }

@@ -2,15 +2,26 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use burst_testkit::{ControlPlane, Envoy, Version, http, http::Answer, wait};
+use burst_testkit::{
+    ControlPlane, Envoy, EnvoyBuilder, Traffic, Version,
+    http::{self, Answer, Request},
+    wait,
+};
 
 use crate::{
     account::Mount,
-    shipped::{SHORT_WATCHES, SHORT_WINDOWS, Shipped, Token},
+    expected, sample,
+    shipped::{LISTENERS, SHORT_WATCHES, SHORT_WINDOWS, Shipped, Token},
 };
 
 /// Long enough for a poll a second on a machine that also builds.
 pub(crate) const SOON: Duration = Duration::from_secs(120);
+
+/// The kinds that a proxy reads by default, a stream of each.
+const STREAMS: u64 = 4;
+
+/// The time between two requests, which leaves the machine time for the control plane.
+const PACE: Duration = Duration::from_millis(10);
 
 /// A running proxy.
 #[derive(Debug)]
@@ -40,11 +51,35 @@ impl Gateway {
         let bootstrap = bootstrap
             .text()
             .replace("filter-config/kube-token", "$FOLDER/kube-token");
+        Self::of(Self::setup(version, mount).start(&bootstrap))
+    }
+
+    /// Starts a proxy whose listeners [`replace_listeners`](Self::replace_listeners) replaces.
+    #[track_caller]
+    pub(crate) fn start_with_listener_file(version: Version, bootstrap: Shipped, mount: &Mount) -> Self {
+        let (bootstrap, listeners) = bootstrap.with_listener_file();
+        let bootstrap = bootstrap
+            .text()
+            .replace("filter-config/kube-token", "$FOLDER/kube-token");
+        let setup = Self::setup(version, mount).file(LISTENERS, listeners.text());
+        Self::of(setup.argument("--drain-time-s").argument("2").start(&bootstrap))
+    }
+
+    /// Replaces the listeners by those of another bootstrap, which has them at the same ports.
+    pub(crate) fn replace_listeners(&self, bootstrap: Shipped) {
+        let (_, listeners) = bootstrap.with_listener_file();
+        self.envoy.replace(LISTENERS, listeners.text());
+    }
+
+    fn setup(version: Version, mount: &Mount) -> EnvoyBuilder {
         // One worker, so that two consecutive responses come from one snapshot. tests/envoy covers several workers.
-        let envoy = Envoy::of(version)
+        Envoy::of(version)
             .workers(1)
-            .file("kube-token.sds.yaml", Shipped::secret(mount).text());
-        let envoy = envoy.start(&bootstrap);
+            .file("kube-token.sds.yaml", Shipped::secret(mount).text())
+    }
+
+    #[track_caller]
+    fn of(envoy: Envoy) -> Self {
         let address = envoy.listener("http");
         Self { envoy, address }
     }
@@ -73,6 +108,44 @@ impl Gateway {
         let answer = http::send("GET", &format!("http://{}/", self.address), &[("host", service)]);
         assert_eq!(answer.status, 200, "{service}: {}", answer.body);
         answer.header("x-burst").map(ToOwned::to_owned)
+    }
+
+    /// Sends requests to the sample's scaled Service until [`Headers::stop`].
+    pub(crate) fn collect_headers(&self) -> Headers {
+        let traffic = Traffic::to(self.address, Request::get("/").host(sample::SCALED)).pace(PACE);
+        Headers(traffic.expecting(|answer| answer.status == 200).start())
+    }
+
+    /// Waits until the header of the sample's scaled Service shows that number of replicas.
+    #[track_caller]
+    pub(crate) fn wait_for_replicas(&self, replicas: u32) {
+        self.wait_for_header(sample::SCALED, Some(&sample::header(replicas)));
+    }
+
+    /// Waits until the proxy reads each default kind by a stream, and by nothing else.
+    #[track_caller]
+    pub(crate) fn wait_for_streams(&self) {
+        self.envoy.wait_for_log(SOON, "reading the Kubernetes API by streams: ");
+        wait::for_ok(SOON, "a stream of each kind", || {
+            match self.envoy.stat("cluster.kube_api.upstream_rq_active") {
+                Some(STREAMS) => Ok(()),
+                other => Err(format!("{other:?} requests")),
+            }
+        });
+    }
+
+    /// Waits until the proxy serves what a list of all objects leads to now. `more` are the keys in its configuration.
+    #[track_caller]
+    pub(crate) fn wait_until_current(&self, cluster: &ControlPlane, more: &str) {
+        let expected = expected::services(cluster, more);
+        wait::for_ok(SOON, "the same as from a list", || {
+            let served = serde_json::from_str(&self.burst("services").body).unwrap_or_default();
+            if expected == served {
+                Ok(())
+            } else {
+                Err(format!("{served:#?}, and not {expected:#?}"))
+            }
+        });
     }
 
     /// The response to a path under `/burstmetrics`.
@@ -140,5 +213,31 @@ impl Gateway {
             let found = self.stat(name);
             if found >= least { Ok(()) } else { Err(found.to_string()) }
         });
+    }
+}
+
+/// Requests to the sample's scaled Service. Each must be answered with 200.
+#[derive(Debug)]
+pub(crate) struct Headers(Traffic);
+
+impl Headers {
+    /// Ends the requests. Returns the headers in order, equal ones that follow each other once. So an older value that shows
+    /// again after a newer one, and a response without a header, are entries of their own.
+    #[track_caller]
+    pub(crate) fn stop(self) -> Vec<Option<String>> {
+        let mut headers: Vec<_> = self
+            .0
+            .stop()
+            .into_iter()
+            .map(|answer| answer.header("x-burst").map(str::to_owned))
+            .collect();
+        headers.dedup();
+        headers
+    }
+
+    /// Ends the requests. The headers must have shown these replicas one after the other.
+    #[track_caller]
+    pub(crate) fn assert_replicas<const COUNT: usize>(self, replicas: [u32; COUNT]) {
+        assert_eq!(self.stop(), replicas.map(|replicas| Some(sample::header(replicas))));
     }
 }

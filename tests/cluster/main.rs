@@ -5,11 +5,14 @@
 //! `istio/base/rbac.yaml`, and the sample cluster of `burst-lab`, which `kubectl` creates.
 
 mod account;
+mod expected;
 mod gateway;
 mod sample;
 mod shipped;
 
+mod connection;
 mod custom_kind;
+mod handover;
 mod live;
 mod pages;
 mod preview;

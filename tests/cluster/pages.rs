@@ -1,6 +1,7 @@
-//! Paged lists: the `continue` tokens of a real API server, and an expired one.
+//! A real API server compacts its history: the `continue` token of a paged list expires, and so does the version from which a
+//! watch is to continue.
 
-use burst_testkit::{ControlPlane, Version, wait};
+use burst_testkit::{ControlPlane, Relay, Version, wait};
 use serde_json::Value;
 
 use crate::{
@@ -30,11 +31,32 @@ const EXPIRED_TOKEN_FILTER: &str = r#"            - name: envoy.filters.http.lua
 "#;
 
 #[test]
-fn a_list_in_pages_of_two_is_complete_and_restarts_after_an_expired_continue_token() {
-    let cluster = ControlPlane::start_forgetful();
+fn after_a_compaction_a_list_in_pages_begins_again_and_a_stream_that_was_cut_does_with_a_list() {
+    let cluster = ControlPlane::start_forgetful_of_hpas();
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
+
+    let relay = Relay::to(cluster.port());
+    let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount).configured("");
+    let streaming = Gateway::start(Version::Tested, &bootstrap.through(&relay, &cluster), &mount);
+    streaming.wait_for_replicas(1);
+    streaming.wait_for_main_thread();
+    streaming.wait_for_streams();
+    let headers = streaming.collect_headers();
+    relay.cut_and_silence();
+    sample::scale(&cluster, 2);
     let cursor = expired_continue_token(&cluster);
+    // The token is newer than the last event of the stream.
+    sample::scale(&cluster, 3);
+    relay.cut();
+    streaming.wait_for_replicas(3);
+    streaming.wait_for_gauge("burst_poll_expired_total", 1);
+    streaming.wait_for_streams();
+    sample::scale(&cluster, 1);
+    streaming.wait_for_replicas(1);
+    streaming.wait_until_current(&cluster, "");
+    headers.assert_replicas([1, 3, 1]);
+
     let codec = "            - name: envoy.filters.http.upstream_codec";
     let bootstrap = Shipped::bootstrap(Token::Injected, &cluster, &mount)
         .configured(r#""page_size": 2"#)

@@ -1,17 +1,12 @@
 //! The output of `burstctl preview`, compared with the headers of a proxy for the same cluster.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::time::SystemTime;
 
 use burst_model::index::{LoadFinding, NoLoadReason};
-use burst_model::time::Time;
 use burst_testkit::ControlPlane;
-use burstctl::plugin_config;
-use burstctl::preview::{ApiAnswer, NoHeader, Preview, preview, read};
-use serde_json::{Value, json};
+use burstctl::preview::{NoHeader, Preview};
 
-use crate::{account::apply_shipped_role, custom_kind, gateway::Gateway, sample};
+use crate::{account::apply_shipped_role, custom_kind, expected, gateway::Gateway, sample};
 
 /// A cluster with every reason for a missing header.
 const ODDITIES: &str = include_str!("../../crates/burstctl/tests/data/oddities.yaml");
@@ -32,12 +27,8 @@ fn a_preview_prints_the_headers_that_a_proxy_then_sends() {
     cluster.apply(ODDITIES);
     sample::apply_status(&cluster, ODDITIES);
 
-    let predicted = preview_cluster(&cluster);
-    let headers: BTreeMap<_, _> = predicted
-        .services
-        .iter()
-        .filter_map(|service_preview| Some((service_preview.service.to_string(), service_preview.value.clone().ok()?)))
-        .collect();
+    let predicted = expected::preview(&cluster, MORE);
+    let headers = expected::headers(&predicted);
     assert_eq!(headers.len(), sample::SERVICES.len() + 3);
 
     let gateway = Gateway::new(&cluster, &mount, MORE);
@@ -78,23 +69,4 @@ fn reasons(preview: &Preview) -> Vec<&'static str> {
             .chain(service_preview.remarks.iter().map(LoadFinding::as_str))
     });
     of.collect()
-}
-
-/// The preview of a cluster. kubectl sends its requests.
-fn preview_cluster(cluster: &ControlPlane) -> Preview {
-    let mut raw: Value = serde_json::from_str(&format!("{{{MORE}}}")).expect("JSON");
-    raw["cluster"] = json!("kube");
-    let config = Rc::new(plugin_config::parse(&raw).expect("a configuration"));
-    let since = SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970");
-    let now = Time::from_unix_millis(u64::try_from(since.as_millis()).expect("a time"));
-    let read = read(config.clone(), now, |path| {
-        let said = cluster.try_kubectl(&["get", "--raw", path], "");
-        Ok(ApiAnswer {
-            // kubectl does not return the status. The only failure here is the unknown kind.
-            status: if said.is_ok() { 200 } else { 404 },
-            content_type: Some(b"application/json".to_vec()),
-            body: said.unwrap_or_else(|said| said).into_bytes(),
-        })
-    });
-    preview(&config, read.expect("every list"), now).expect("a snapshot")
 }

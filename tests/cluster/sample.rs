@@ -8,6 +8,9 @@ use serde_json::json;
 /// The Services, by the names of their Envoy clusters in a [`crate::gateway::Gateway`].
 pub(crate) const SERVICES: [&str; 4] = ["ngsa-svc-1.default", "ngsa-svc-2.ngsa", "queue.data", "checkout.shop"];
 
+/// The Service of `default/ngsa-hpa-1`, whose replicas [`scale`] sets.
+pub(crate) const SCALED: &str = SERVICES[0];
+
 /// The number of HPAs.
 pub(crate) const HPAS: usize = 5;
 
@@ -54,6 +57,16 @@ pub(crate) fn set_current_replicas(cluster: &ControlPlane, namespace: &str, hpa:
         "--patch",
     ];
     cluster.kubectl(&[&patch[..], &[&status]].concat());
+}
+
+/// Sets the current replicas behind [`SCALED`].
+pub(crate) fn scale(cluster: &ControlPlane, replicas: u32) {
+    set_current_replicas(cluster, "default", "ngsa-hpa-1", replicas);
+}
+
+/// The header of [`SCALED`] at this number of replicas.
+pub(crate) fn header(replicas: u32) -> String {
+    format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5")
 }
 
 fn manifest() -> String {

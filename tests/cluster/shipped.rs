@@ -4,7 +4,7 @@ use std::{fs, sync::LazyLock};
 
 use burst_lab::server::Server;
 use burst_testkit::{
-    ControlPlane,
+    ControlPlane, Relay,
     filter::{Upstream, serve},
     repository, wasm,
 };
@@ -16,6 +16,9 @@ pub(crate) const SHORT_WATCHES: &str = r#""sync": {"window": "3s", "workload_win
 
 /// The same, without streams.
 pub(crate) const SHORT_WINDOWS: &str = r#""sync": {"mode": "watch", "window": "3s", "workload_window": "3s"}"#;
+
+/// The file of the listeners, beside a bootstrap without them.
+pub(crate) const LISTENERS: &str = "listeners.yaml";
 
 /// A busy machine may need longer than the default of five seconds.
 const LONG_TIMEOUT: &str = r#""request_timeout": "60s""#;
@@ -58,6 +61,53 @@ impl Shipped {
             .with(MOUNT, &mount.path().display().to_string())
             .with("address: kubernetes.default.svc.cluster.local, port_value: 443", &api)
             .serving_the_sample()
+    }
+
+    /// Reaches the API server through a relay.
+    pub(crate) fn through(self, relay: &Relay, cluster: &ControlPlane) -> Self {
+        let at = |port| format!("address: 127.0.0.1, port_value: {port}");
+        self.with(&at(cluster.port()), &at(relay.port()))
+    }
+
+    /// Moves the listeners to a file of their own, which Envoy watches. Returns the bootstrap and that file.
+    pub(crate) fn with_listener_file(self) -> (Self, Self) {
+        let (before, rest) = self.split_at("  listeners:\n");
+        let (listeners, clusters) = rest.split_at("  clusters:\n");
+        let filter = listeners.filter();
+        // The cluster has the same filter, and there is no alias to another file.
+        let clusters = clusters.with("            - *burst_metrics\n", &filter);
+        let dynamic =
+            format!("dynamic_resources: {{lds_config: {{path_config_source: {{path: $FOLDER/{LISTENERS}}}}}}}\n");
+        let bootstrap = Self(dynamic + &before.0 + &clusters.0);
+        let listener_type = r#""@type": type.googleapis.com/envoy.config.listener.v3.Listener"#;
+        let resources = listeners
+            .with("  listeners:\n", "resources:\n")
+            .with("    - address:", &format!("    - {listener_type}\n      address:"));
+        (bootstrap, resources)
+    }
+
+    /// The filter of a listener, indented as a filter of a cluster.
+    fn filter(&self) -> String {
+        let (_, rest) = self
+            .0
+            .split_once("                  - &burst_metrics\n")
+            .expect("the filter");
+        let (filter, _) = rest.split_once("                  - name:").expect("the next filter");
+        let lines = filter
+            .lines()
+            .map(|line| format!("{}\n", line.strip_prefix("      ").expect("indentation")));
+        lines
+            .collect::<String>()
+            .replacen("              name:", "            - name:", 1)
+    }
+
+    fn split_at(self, text: &str) -> (Self, Self) {
+        let at = self
+            .0
+            .find(text)
+            .unwrap_or_else(|| panic!("`{text}` is not in\n{}", self.0));
+        let (before, rest) = self.0.split_at(at);
+        (Self(before.to_owned()), Self(rest.to_owned()))
     }
 
     /// The secret file that one of the bootstraps names.

@@ -1,12 +1,13 @@
-//! The token of the ServiceAccount, which the kubelet rotates while the proxy runs.
+//! The token of the ServiceAccount, which the kubelet rotates while the proxy runs, and its role: the API server checks both
+//! when a stream begins.
 
-use burst_testkit::{ControlPlane, Version, wait};
+use burst_testkit::{ControlPlane, Relay, Version, wait};
 
 use crate::{
-    account::{Account, apply_shipped_role, kubectl_as},
+    account::{Account, apply_shipped_role, kubectl_as, shipped_role},
     gateway::{Gateway, SOON},
     sample,
-    shipped::{SHORT_WATCHES, SHORT_WINDOWS, Shipped, Token},
+    shipped::{Shipped, Token},
 };
 
 const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers?limit=1";
@@ -15,56 +16,81 @@ const HPAS: &str = "/apis/autoscaling/v2/horizontalpodautoscalers?limit=1";
 const FORMS: [(Version, Token); 2] = [(Version::Tested, Token::Injected), (Version::Oldest, Token::ByLua)];
 
 #[test]
-fn a_rotated_token_is_used_and_an_expired_one_is_logged_and_recovered_from() {
+fn open_streams_outlive_their_token_and_their_role_and_the_next_ones_need_both() {
     let cluster = ControlPlane::start();
     let account = apply_shipped_role(&cluster);
     sample::create_with_status(&cluster);
     let first = bound_token(&cluster, account, "first");
     let mount = account.mount_with(&cluster, &first);
+    let relay = Relay::to(cluster.port());
     let gateways = FORMS.map(|(version, token)| {
-        // An open stream is not authorized again, so it would go on without a valid token.
-        let bootstrap = Shipped::bootstrap(token, &cluster, &mount)
-            .configured("")
-            .with(SHORT_WATCHES, SHORT_WINDOWS);
-        Gateway::start(version, &bootstrap, &mount)
+        let bootstrap = Shipped::bootstrap(token, &cluster, &mount).configured("");
+        Gateway::start(version, &bootstrap.through(&relay, &cluster), &mount)
     });
-    wait_for_replicas(&gateways, &cluster, 1);
-
-    mount.swap(&bound_token(&cluster, account, "second"));
-    // The first token is still valid, as in a real rotation: an Envoy reads the new one after a moment.
-    wait_for_replicas(&gateways, &cluster, 2);
-    invalidate(&cluster, account, "first");
-    wait::for_ok(SOON, "the first token to be refused", || {
-        match kubectl_as(&cluster, &first, &["get", "--raw", HPAS]) {
-            Err(said) if said.contains("Unauthorized") => Ok(()),
-            other => Err(format!("{other:?}")),
+    let wait_for_replicas = |replicas| {
+        sample::scale(&cluster, replicas);
+        for gateway in &gateways {
+            gateway.wait_for_replicas(replicas);
         }
-    });
-    wait_for_replicas(&gateways, &cluster, 3);
+    };
+    wait_for_replicas(1);
+    gateways.iter().for_each(Gateway::wait_for_main_thread);
+    gateways.iter().for_each(Gateway::wait_for_streams);
+    let headers = gateways.each_ref().map(Gateway::collect_headers);
+
+    // The first token is valid for a while, as in a real rotation: an Envoy reads the new one after a moment.
+    let second = bound_token(&cluster, account, "second");
+    mount.swap(&second);
+    invalidate(&cluster, account, "first");
+    wait_until_refused(&cluster, &first);
+    wait_for_replicas(2);
+    relay.cut();
+    wait_for_replicas(3);
     for gateway in &gateways {
-        assert_eq!(
-            gateway.stat("burst_poll_unauthorized_total"),
-            0,
-            "{}",
-            gateway.envoy.log()
-        );
+        let log = gateway.envoy.log();
+        assert_eq!(gateway.stat("burst_poll_unauthorized_total"), 0, "{log}");
+        gateway.wait_for_streams();
     }
 
     invalidate(&cluster, account, "second");
+    wait_until_refused(&cluster, &second);
+    wait_for_replicas(4);
+    relay.cut();
     for gateway in &gateways {
         gateway.wait_for_stat("burst_poll_unauthorized_total", 4);
         let line =
             "cannot watch services: 401 Unauthorized: Unauthorized; check the token that Envoy puts on the callout";
         gateway.envoy.wait_for_log(SOON, line);
-        assert!(
-            gateway.header("ngsa-svc-1.default").is_some(),
-            "the last snapshot serves on"
-        );
     }
     mount.swap(&bound_token(&cluster, account, "third"));
-    wait_for_replicas(&gateways, &cluster, 5);
+    wait_for_replicas(5);
     for gateway in &gateways {
         gateway.envoy.wait_for_log(SOON, "watching services works again");
+        gateway.wait_for_streams();
+    }
+
+    cluster.kubectl(&["delete", "clusterrole", "burst-metrics"]);
+    let third = mount.token();
+    wait::for_ok(SOON, "the role to be gone", || {
+        match kubectl_as(&cluster, &third, &["get", "--raw", HPAS]) {
+            Err(said) if said.contains("Forbidden") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    });
+    wait_for_replicas(1);
+    relay.cut();
+    for gateway in &gateways {
+        gateway.wait_for_stat("burst_poll_forbidden_total", 4);
+        let advice = "; give the proxy's ServiceAccount a ClusterRole with the verb watch on services";
+        gateway.envoy.wait_for_log(SOON, advice);
+    }
+    cluster.apply(&shipped_role());
+    wait_for_replicas(2);
+    for (gateway, headers) in gateways.iter().zip(headers) {
+        gateway.wait_for_streams();
+        gateway.wait_until_current(&cluster, "");
+        // What was read is served all the time.
+        headers.assert_replicas([1, 2, 3, 4, 5, 1, 2]);
     }
 }
 
@@ -89,10 +115,11 @@ fn invalidate(cluster: &ControlPlane, account: Account, secret: &str) {
     cluster.kubectl(&["delete", "secret", secret, "--namespace", account.namespace]);
 }
 
-fn wait_for_replicas(gateways: &[Gateway], cluster: &ControlPlane, replicas: u32) {
-    sample::set_current_replicas(cluster, "default", "ngsa-hpa-1", replicas);
-    let header = format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5");
-    for gateway in gateways {
-        gateway.wait_for_header("ngsa-svc-1.default", Some(&header));
-    }
+fn wait_until_refused(cluster: &ControlPlane, token: &str) {
+    wait::for_ok(SOON, "the token to be refused", || {
+        match kubectl_as(cluster, token, &["get", "--raw", HPAS]) {
+            Err(said) if said.contains("Unauthorized") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    });
 }

@@ -9,9 +9,19 @@ use crate::{
     shipped::{Shipped, Token},
 };
 
-/// The header of the sample's first Service at this number of replicas.
-fn header(replicas: u32) -> String {
-    format!("service=default/ngsa-1, current-load={replicas}, target-load=4, max-load=5")
+/// The number of lists of HPAs, as pages and as events, from the API server's metrics.
+pub(crate) fn lists(cluster: &ControlPlane) -> [u64; 2] {
+    let metrics = cluster.kubectl(&["get", "--raw", "/metrics"]);
+    let as_events = metrics.lines().filter(|line| {
+        line.starts_with("apiserver_watch_list_duration_seconds_count{")
+            && line.contains(r#"resource="horizontalpodautoscalers""#)
+    });
+    [asked(cluster, "LIST"), as_events.map(count).sum()]
+}
+
+/// The value of a line of metrics.
+fn count(line: &str) -> u64 {
+    line.rsplit_once(' ').expect("a value").1.parse().expect("a count")
 }
 
 /// The number of requests for HPAs with that verb, from the API server's metrics.
@@ -21,13 +31,6 @@ fn asked(cluster: &ControlPlane, verb: &str) -> u64 {
         line.starts_with("apiserver_request_total{")
             && line.contains(r#"resource="horizontalpodautoscalers""#)
             && line.contains(&format!(r#"verb="{verb}""#))
-    };
-    let count = |line: &str| {
-        line.rsplit_once(' ')
-            .expect("a value")
-            .1
-            .parse::<u64>()
-            .expect("a count")
     };
     metrics.lines().filter(of_hpas).map(count).sum()
 }
@@ -43,13 +46,13 @@ fn the_shipped_bootstraps_serve_changes_while_the_watch_that_brings_them_is_open
         gateway
             .envoy
             .wait_for_log(SOON, "reading the Kubernetes API by streams: ");
-        gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
+        gateway.wait_for_replicas(1);
         // A new leader opens its own watches, so watches may end until one thread stays the leader.
         wait::for_ok(SOON, "two changes without the end of a watch or a list", || {
             let before = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
             for replicas in [3, 1] {
-                sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
-                gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));
+                sample::scale(&cluster, replicas);
+                gateway.wait_for_replicas(replicas);
             }
             let after = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
             if after == before {
@@ -69,12 +72,12 @@ fn changes_arrive_by_windows_and_nothing_is_listed_again() {
     let mount = apply_shipped_role(&cluster).mount(&cluster);
     sample::create_with_status(&cluster);
     let gateway = Gateway::in_windows(&cluster, &mount, "");
-    gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
+    gateway.wait_for_replicas(1);
     let (lists, watches) = (asked(&cluster, "LIST"), asked(&cluster, "WATCH"));
 
     for replicas in [3, 5, 2] {
-        sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
-        gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));
+        sample::scale(&cluster, replicas);
+        gateway.wait_for_replicas(replicas);
     }
     cluster.kubectl(&["delete", "service", "ngsa-svc-1"]);
     gateway.wait_for_header("ngsa-svc-1.default", None);
@@ -130,14 +133,14 @@ fn without_the_verb_watch_resources_are_listed_and_the_log_says_so() {
     ]);
     sample::create_with_status(&cluster);
     let gateway = Gateway::new(&cluster, &mount, "");
-    gateway.wait_for_header("ngsa-svc-1.default", Some(&header(1)));
+    gateway.wait_for_replicas(1);
     gateway
         .envoy
         .wait_for_log(SOON, "cannot watch horizontalpodautoscalers.autoscaling: 403 Forbidden");
     gateway.envoy.wait_for_log(SOON, "listing it every 1s instead");
     for replicas in [4, 2] {
-        sample::set_current_replicas(&cluster, "default", "ngsa-hpa-1", replicas);
-        gateway.wait_for_header("ngsa-svc-1.default", Some(&header(replicas)));
+        sample::scale(&cluster, replicas);
+        gateway.wait_for_replicas(replicas);
     }
     // The filter retries the watch now and then, and does not log it again.
     gateway.wait_for_stat("burst_poll_forbidden_total", 2);

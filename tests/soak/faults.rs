@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use burst_lab::api::Fault;
+use burst_lab::api::{Fault, StreamFault};
 use burst_lab::cluster::{DEPLOYMENTS, HPAS, SERVICES, STATEFULSETS};
 use fastrand::Rng;
 use serde_json::json;
@@ -18,8 +18,12 @@ pub(crate) struct Kind {
 }
 
 enum What {
-    /// In the answers to requests for one resource, or for all.
+    /// In the answers to requests for one resource, or for all. Its streams end, so that there are requests.
     Answers(fn() -> Fault),
+    /// In the open streams of one resource, or of all.
+    Streams(StreamFault),
+    /// The API server does not send lists as events, and its streams end with 410, so that lists follow.
+    WithoutWatchList,
     /// The API server refuses connections.
     Away,
     /// The API server compacts its history.
@@ -29,7 +33,7 @@ enum What {
 }
 
 /// All kinds of faults. Each occurs once at the start, so that memory reaches its peak.
-pub(crate) const KINDS: [Kind; 21] = [
+pub(crate) const KINDS: [Kind; 29] = [
     answers("401 Unauthorized", || Fault::Unauthorized),
     answers("403 Forbidden", || Fault::Forbidden),
     answers("404 Not Found", || Fault::NotFound),
@@ -48,6 +52,17 @@ pub(crate) const KINDS: [Kind; 21] = [
     answers("another kind", || Fault::OtherKind),
     answers("a malformed object", || Fault::MalformedObject { object: None }),
     answers("large objects", || Fault::Padding { bytes: 200_000 }),
+    streams("a stream cut in an event", StreamFault::Cut { bytes: 100 }),
+    streams("a stream that ends", StreamFault::End { after: 1 }),
+    streams("a silent stream", StreamFault::Silent { after: 1 }),
+    streams("a silent connection", StreamFault::SilentConnection { after: 1 }),
+    streams("a stream byte by byte", StreamFault::Drip { milliseconds: 5 }),
+    streams("410 in a stream", StreamFault::Expired { after: 1 }),
+    streams("a long name in a stream", StreamFault::LongName { characters: 100_000 }),
+    Kind {
+        name: "no lists as events",
+        what: What::WithoutWatchList,
+    },
     Kind {
         name: "the API is away",
         what: What::Away,
@@ -62,12 +77,16 @@ pub(crate) const KINDS: [Kind; 21] = [
     },
 ];
 
-/// The first fault after the first round. It lasts long enough for a stale header to show.
-const AWAY: usize = 18;
+/// The length of an outage after which the header is stale.
 const OUTAGE: Duration = Duration::from_secs(LIMIT.as_secs() + SLACK.as_secs() + 3);
 
 const fn answers(name: &'static str, fault: fn() -> Fault) -> Kind {
     let what = What::Answers(fault);
+    Kind { name, what }
+}
+
+const fn streams(name: &'static str, fault: StreamFault) -> Kind {
+    let what = What::Streams(fault);
     Kind { name, what }
 }
 
@@ -76,6 +95,8 @@ const RESOURCES: [&str; 5] = [HPAS, SERVICES, DEPLOYMENTS, STATEFULSETS, "*"];
 /// The faults of a run.
 pub(crate) struct Faults {
     chance: Rng,
+    /// How long the run lasts after each kind has occurred once.
+    length: Duration,
     counts: [u64; KINDS.len()],
     /// The current fault and its end.
     now: Option<(&'static str, Duration)>,
@@ -85,9 +106,10 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, length: Duration) -> Self {
         Self {
             chance: Rng::with_seed(seed),
+            length,
             counts: [0; KINDS.len()],
             now: None,
             rest: Duration::ZERO,
@@ -128,6 +150,7 @@ impl Faults {
     /// Ends the current fault.
     pub(crate) fn end(&mut self, backend: &mut Backend) {
         backend.api.faults.clear();
+        backend.api.watches.set_watch_list(true);
         if std::mem::take(&mut self.away) {
             backend.accept_connections();
         }
@@ -152,16 +175,24 @@ impl Faults {
     fn begin(&mut self, at: Duration, backend: &mut Backend, swap: impl Fn(u64)) {
         let (turn, random_duration) = match self.counts.iter().position(|count| *count == 0) {
             Some(turn) => (turn, Duration::from_millis(300)),
-            None if self.counts.iter().all(|count| *count == 1) => (AWAY, OUTAGE),
+            None if self.is_outage_next() => (away(), OUTAGE),
             None => (self.chance.usize(..KINDS.len()), self.random_duration()),
         };
         let kind = &KINDS[turn];
         self.counts[turn] += 1;
+        let resource = RESOURCES[self.chance.usize(..RESOURCES.len())];
         match kind.what {
-            What::Answers(fault) => backend
-                .api
-                .faults
-                .inject(RESOURCES[self.chance.usize(..RESOURCES.len())], fault()),
+            What::Answers(fault) => {
+                backend.api.faults.inject(resource, fault());
+                backend.api.watches.inject(resource, StreamFault::End { after: 0 });
+            }
+            What::Streams(fault) => {
+                backend.api.watches.inject(resource, fault);
+            }
+            What::WithoutWatchList => {
+                backend.api.watches.set_watch_list(false);
+                backend.api.watches.inject(resource, StreamFault::Expired { after: 0 });
+            }
             What::Away => {
                 self.away = true;
                 backend.refuse_connections();
@@ -175,6 +206,12 @@ impl Faults {
         self.now = Some((kind.name, at + random_duration));
     }
 
+    /// Whether the next fault is an outage after which the header is stale: the first one after each kind has occurred once.
+    /// A short run has no time for it.
+    fn is_outage_next(&self) -> bool {
+        self.length > OUTAGE * 2 && self.counts.iter().all(|count| *count == 1)
+    }
+
     /// Whether each kind has occurred at least once, so that memory has reached its peak.
     pub(crate) fn each_has_occurred(&self) -> bool {
         !self.counts.contains(&0)
@@ -185,4 +222,12 @@ impl Faults {
         let longest = if self.chance.u8(..8) == 0 { 15_000 } else { 4_000 };
         Duration::from_millis(self.chance.u64(500..longest))
     }
+}
+
+/// The position of the outage among the kinds.
+fn away() -> usize {
+    KINDS
+        .iter()
+        .position(|kind| matches!(kind.what, What::Away))
+        .unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The filter under load in a real Envoy, while everything around it fails at random: `make soak`. At the end it prints
-//! a table of its promises; the exit code says whether they held.
+//! The filter under load in a real Envoy, while everything around it fails at random: `make soak`. It reads by streams most of
+//! the time. At the end it prints a table of its promises; the exit code says whether they held.
 //!
 //! A run of some seconds, with the same code, is a test. `SOAK_SEED` repeats the faults of another run.
 #![allow(missing_docs, reason = "a program")]
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use burst_testkit::{
     Version,
-    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy},
+    filter::{Backend, NGSA_1, NGSA_1_CLUSTER, Plugin, Proxy, UpstreamProtocol},
     http::Request,
     port,
 };
@@ -29,10 +29,10 @@ use crate::promises::Report;
 use crate::screen::Screen;
 
 /// The length of the test, which is the run without `SOAK`. The length excludes the warm-up.
-const SHORT: Duration = Duration::from_secs(25);
+const SHORT: Duration = Duration::from_secs(20);
 
-/// The age at which a snapshot is stale.
-const LIMIT: Duration = Duration::from_secs(6);
+/// The age at which a snapshot is stale: the least with streams.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// How often the run updates the screen and measures memory.
 const LOOK: Duration = Duration::from_millis(200);
@@ -60,7 +60,10 @@ fn minutes() -> Option<Duration> {
 
 fn soak(length: Duration, seed: u64) -> Report {
     let port = port::free();
-    let plugin = |variant| Plugin::new("main", keys(variant)).port(port);
+    let plugin = |variant| {
+        let plugin = Plugin::new("main", keys(variant)).port(port);
+        plugin.upstream_filter(UpstreamProtocol::Http2WithKeepalive)
+    };
     let mut backend = Backend::sample();
     let proxy = Proxy::of(Version::Tested)
         .plugin(plugin(0))
@@ -74,7 +77,7 @@ fn soak(length: Duration, seed: u64) -> Report {
     drop(main);
 
     let load = Load::start(proxy.envoy.listener("main"));
-    let (mut faults, mut memory) = (Faults::new(seed), Memory::of(proxy.envoy.id()));
+    let (mut faults, mut memory) = (Faults::new(seed, length), Memory::of(proxy.envoy.id()));
     let mut screen = Screen::new(length);
     let (started, mut warm) = (Instant::now(), None);
     // The warm-up takes longer on a slow machine.
@@ -94,7 +97,9 @@ fn soak(length: Duration, seed: u64) -> Report {
     faults.end(&mut backend);
     let tally = load.stop();
 
-    // After the faults, the filter serves the current cluster.
+    // After the faults, the filter serves the current cluster. It would notice a silent stream within 90 s.
+    backend.refuse_connections();
+    backend.accept_connections();
     backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     let has_risen = |header: Option<&str>| header.is_some_and(|header| header.starts_with(&risen));
@@ -116,18 +121,19 @@ fn soak(length: Duration, seed: u64) -> Report {
     }
 }
 
-/// The keys of one of three configurations that replace each other. One changes the header's text, another how the
-/// filter reads.
+/// The keys of one of four configurations that replace each other. Two read by streams, one in windows, and one lists. They
+/// differ in the header's text, too.
 fn keys(variant: u64) -> Value {
     let mut keys = json!({
         "max_staleness": format!("{}s", LIMIT.as_secs()),
         "request_timeout": "1s",
-        "sync": {"mode": "watch", "window": "3s", "workload_window": "3s"},
+        "sync": {"window": "3s", "workload_window": "3s"},
         "header": {"extra_keys": ["as-of"]},
     });
-    match variant % 3 {
+    match variant % 4 {
         1 => keys["header"] = json!({"extra_keys": ["as-of", "stale"]}),
         2 => keys["sync"] = json!({"mode": "list"}),
+        3 => keys["sync"]["mode"] = json!("watch"),
         _ => {}
     }
     keys

@@ -32,6 +32,9 @@ const START: Duration = Duration::from_secs(300);
 /// Allows an HPA to scale to zero; a feature gate of the API server and of the controller.
 const SCALE_TO_ZERO: &str = "--feature-gates=HPAScaleToZero=true";
 
+/// Compacts the store every 5 s.
+const FORGETFUL: &str = "--etcd-compaction-interval=5s";
+
 /// An address of no machine. Without one, an API server looks for an address of the machine's network, and there may be no
 /// network. <https://www.rfc-editor.org/rfc/rfc5737>
 const ADVERTISED: &str = "--advertise-address=192.0.2.1";
@@ -94,7 +97,18 @@ impl ControlPlane {
     #[must_use]
     #[track_caller]
     pub fn start_forgetful() -> Self {
-        Self::start_apiserver(&["--etcd-compaction-interval=5s"])
+        Self::start_apiserver(&[FORGETFUL])
+    }
+
+    /// The same as [`ControlPlane::start_forgetful`], and the API server reads watches of HPAs from its store: a watch from
+    /// a version that is compacted fails. A watch cache would remember more.
+    ///
+    /// # Panics
+    /// When the API server is not ready in time.
+    #[must_use]
+    #[track_caller]
+    pub fn start_forgetful_of_hpas() -> Self {
+        Self::start_apiserver(&[FORGETFUL, "--watch-cache-sizes=horizontalpodautoscalers.autoscaling#0"])
     }
 
     /// The same as [`ControlPlane::start`] with an API server that takes the external name of a Service for the server
@@ -145,6 +159,16 @@ impl ControlPlane {
         let (folder, pki) = (self.folder.path(), &self.pki);
         let apiserver = programs::apiserver(folder, pki, self.port, &self.etcd_url, &self.flags);
         self.wait_until_ready(apiserver);
+    }
+
+    /// Starts the API server again with other flags than before, such as a feature gate.
+    ///
+    /// # Panics
+    /// When it is not ready in time.
+    #[track_caller]
+    pub fn restart_apiserver_with(&mut self, flags: &[&str]) {
+        self.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        self.restart_apiserver();
     }
 
     /// Starts controllers beside the API server; those that ran before are ended.

@@ -10,7 +10,6 @@ use std::{
     net::{SocketAddr, TcpStream},
 };
 
-#[cfg(feature = "filter")]
 pub(crate) use self::connection::RUNTIME;
 pub use self::{
     connection::{Connection, KeepAlive},

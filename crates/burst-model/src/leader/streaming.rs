@@ -126,7 +126,12 @@ impl Leader {
             Payload::WatchBatch(batch) => Ok(batch),
             Payload::Page(_) => Err(Failure::Malformed("a page in response to a watch".into())),
         });
+        let is_answered = batch.is_ok();
         let read = list.reflector.handle_probe(batch, now);
+        if is_answered && !read.events.is_empty() {
+            // As after any watch, also if its changes show that the stream is dead.
+            list.record_read(now);
+        }
         effects.extend(self.handle_read(id, read, now, chance));
         effects.extend(self.due_requests(now));
         // The next leader should know it even if this one ends before its next tick.

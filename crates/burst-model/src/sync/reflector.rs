@@ -376,7 +376,8 @@ impl Reflector {
         if verb == Verb::List && matches!(failure, Failure::Disconnected) {
             self.page_size.halve();
         }
-        if verb == Verb::List && self.lists_before_watch == FALLBACK_LISTS && failure.is_server_unavailable() {
+        let is_not_specific = failure.is_server_unavailable() || matches!(failure, Failure::Forbidden(_));
+        if verb == Verb::List && self.lists_before_watch == FALLBACK_LISTS && is_not_specific {
             // Lists fail too, so watches are not the cause. And lists would cost a server that recovers too much.
             self.lists_before_watch = 0;
         }

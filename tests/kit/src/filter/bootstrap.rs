@@ -57,14 +57,20 @@ pub enum UpstreamProtocol {
     Http1,
     /// HTTP/2 with prior knowledge.
     Http2,
+    /// The same with the keepalive of the configurations that we ship. On a busy machine it may close a connection that works.
+    Http2WithKeepalive,
 }
 
 impl UpstreamProtocol {
-    /// The field of Envoy's `ExplicitHttpConfig`.
-    fn field(self) -> &'static str {
+    /// Envoy's `ExplicitHttpConfig`.
+    fn config(self) -> Value {
         match self {
-            Self::Http1 => "http_protocol_options",
-            Self::Http2 => "http2_protocol_options",
+            Self::Http1 => json!({"http_protocol_options": {}}),
+            Self::Http2 => json!({"http2_protocol_options": {}}),
+            Self::Http2WithKeepalive => {
+                let keepalive = json!({"interval": "10s", "timeout": "5s"});
+                json!({"http2_protocol_options": {"connection_keepalive": keepalive}})
+            }
         }
     }
 }
@@ -155,10 +161,10 @@ impl Plugin {
         const OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
         let codec = format!("{TYPE}/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec");
         let codec = json!({"name": "envoy.filters.http.upstream_codec", "typed_config": {"@type": codec}});
-        let protocol = self.upstream?.field();
+        let protocol = self.upstream?.config();
         Some(json!({OPTIONS: {
             "@type": format!("{TYPE}/{OPTIONS}"),
-            "explicit_http_config": {protocol: {}},
+            "explicit_http_config": protocol,
             "http_filters": [self.filter(), codec],
         }}))
     }

@@ -35,7 +35,14 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let fates = vec![Fate::Silent, Fate::Break, Fate::HalfAnEvent, Fate::End, Fate::Expire];
+    let fates = vec![
+        Fate::Silent,
+        Fate::Drip,
+        Fate::Break,
+        Fate::HalfAnEvent,
+        Fate::End,
+        Fate::Expire,
+    ];
     prop_oneof![
         8 => (0..KINDS.len(), 0u8..5).prop_map(|(kind, name)| Event::Put { kind, name }),
         2 => (0..KINDS.len(), 0u8..5).prop_map(|(kind, name)| Event::Delete { kind, name }),

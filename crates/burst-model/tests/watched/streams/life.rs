@@ -214,6 +214,41 @@ fn a_silent_stream_that_missed_a_change_is_given_up_and_its_change_applied() {
 }
 
 #[test]
+fn a_stream_that_brings_a_byte_a_second_is_given_up_and_its_change_applied() {
+    let (mut api, mut proxy) = streaming();
+    proxy.set_fate(Fate::Drip);
+    run(&mut proxy, &api, 3..50);
+    api.put(0, 1, 5);
+    run(&mut proxy, &api, 50..90);
+    assert_eq!(proxy.value(1), Some(5), "before the stream has brought it");
+    assert_eq!(
+        (proxy.closed.len(), proxy.requests.len()),
+        (1, 4 + 1),
+        "{:?}",
+        proxy.requests
+    );
+    assert!(proxy.age(at(90)) <= Duration::from_secs(10));
+    api.put(0, 1, 6);
+    proxy.arrive(&api, at(91));
+    assert_eq!(proxy.value(1), Some(6), "a new stream");
+}
+
+#[test]
+fn a_list_that_comes_as_a_byte_a_second_is_given_up() {
+    let (mut api, mut proxy) = streaming();
+    api.put(0, 1, 5);
+    proxy.set_fate(Fate::Expire);
+    proxy.arrive(&api, at(3));
+    let before = proxy.content();
+    // The lists that follow.
+    proxy.set_fate(Fate::Drip);
+    run(&mut proxy, &api, 4..15);
+    assert_eq!(proxy.content(), before, "the old objects");
+    run(&mut proxy, &api, 15..30);
+    assert_eq!(proxy.content(), fresh(&api), "the next attempt");
+}
+
+#[test]
 fn a_silent_stream_whose_server_is_gone_is_given_up_and_continued() {
     let (mut api, mut proxy) = streaming();
     proxy.set_fate(Fate::Silent);
@@ -344,6 +379,9 @@ fn a_role_that_is_taken_away_takes_effect_at_the_next_stream() {
     proxy.fate = Fate::Fine;
     run(&mut proxy, &api, 103..150);
     assert_eq!(proxy.content(), fresh(&api));
+    api.put(0, 1, 4);
+    proxy.arrive(&api, at(150));
+    assert_eq!(proxy.value(1), Some(4), "by a stream again");
 }
 
 #[test]

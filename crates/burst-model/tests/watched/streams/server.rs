@@ -24,6 +24,8 @@ pub(super) struct Response {
     bookmark_at: Time,
     /// The changes that it has sent; `None` before its first bytes.
     sent: Option<usize>,
+    /// What drips out of it.
+    undelivered: Vec<u8>,
     pub(super) fate: Fate,
 }
 
@@ -34,6 +36,8 @@ pub(super) enum Fate {
     Fine,
     /// Nothing comes any more, and no end until the callout times out.
     Silent,
+    /// A byte a second.
+    Drip,
     /// Half an event, and then a reset.
     Break,
     /// Half an event, and then a complete end.
@@ -64,6 +68,7 @@ impl Response {
             timeout: request.watch_timeout,
             bookmark_at: now.after(BOOKMARK),
             sent: None,
+            undelivered: Vec::new(),
             fate: Fate::Fine,
         }
     }
@@ -88,6 +93,13 @@ impl Response {
             return self.page(api);
         }
         match self.fate {
+            Fate::Drip => {
+                self.undelivered = self.events(api);
+                sent.bytes
+                    .extend(self.undelivered.drain(..self.undelivered.len().min(1)));
+                let is_timed_out = now >= self.opened_at.after(self.timeout).after(REQUEST_TIMEOUT);
+                sent.end = is_timed_out.then_some(Err(Failure::Disconnected));
+            }
             Fate::Break => {
                 sent.bytes = self.events(api);
                 sent.bytes
@@ -100,7 +112,10 @@ impl Response {
                     .extend(b"{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"na");
                 sent.end = Some(Ok(()));
             }
-            Fate::Expire => sent.bytes = expired(),
+            Fate::Expire => {
+                sent.bytes = std::mem::take(&mut self.undelivered);
+                sent.bytes.extend(expired());
+            }
             fate => {
                 sent.bytes = self.events(api);
                 let is_over = fate == Fate::End || now >= self.opened_at.after(self.timeout);
@@ -117,7 +132,7 @@ impl Response {
     fn page(&self, api: &Api) -> Sent {
         let mut bytes = api.list(&self.source, &self.path).into_bytes();
         let end = match self.fate {
-            Fate::Break | Fate::Expire => {
+            Fate::Break | Fate::Expire | Fate::Drip => {
                 bytes.truncate(bytes.len() / 2);
                 Err(Failure::Disconnected)
             }
@@ -130,9 +145,9 @@ impl Response {
         Sent { bytes, end: Some(end) }
     }
 
-    /// The events since the last call.
+    /// What is left of the events before, and the events since the last call.
     fn events(&mut self, api: &Api) -> Vec<u8> {
-        let mut bytes = Vec::new();
+        let mut bytes = std::mem::take(&mut self.undelivered);
         let from = match self.sent {
             Some(sent) => sent,
             None if self.is_watch_list() => {
@@ -152,6 +167,7 @@ impl Response {
             }
         };
         if self.sent.is_none() && from < api.forgotten {
+            self.sent = Some(api.log.len());
             return expired();
         }
         for (index, (kind, name, spec)) in api.log.iter().enumerate().skip(from) {
