@@ -80,15 +80,13 @@ fn start(services: usize, table: &mut Table) -> Vec<Run> {
 
 /// Returns the bytes of reading everything once.
 fn report_startups(label: Label, startups: &[Startup], table: &mut Table) -> u64 {
-    let durations: [(_, fn(&Startup) -> Duration); 4] = [
-        ("from start to the first header", |startup| startup.time),
-        ("CPU until then", |startup| startup.cpu),
-        ("longest burst of main until then", |startup| startup.longest.main),
-        ("longest burst of a worker until then", |startup| startup.longest.worker),
-    ];
-    for (row_name, of) in durations {
+    let mut report = |row_name, of: fn(&Startup) -> Duration| {
         table.durations(label.of(row_name), startups.iter().map(of).collect());
-    }
+    };
+    report("from start to the first header", |startup| startup.time);
+    report("CPU until then", |startup| startup.cpu);
+    report("longest burst of main until then", |startup| startup.longest.main);
+    report("longest burst of a worker until then", |startup| startup.longest.worker);
     let bytes = startups.iter().map(|startup| startup.bytes);
     table.counts(label.of("bytes until then"), bytes.collect())
 }
