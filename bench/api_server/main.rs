@@ -1,7 +1,9 @@
 //! The CPU time that a real API server spends on the filter's requests: `make bench` prints the table.
-//! The simulation in `bench/fleet` uses these costs.
+//! The simulation in `bench/fleet` uses these costs. With the argument `memory` it measures only the memory of open watches,
+//! and saves nothing.
 #![allow(missing_docs, reason = "a program")]
 
+mod open_watches;
 mod server;
 
 use std::{thread, time::Duration};
@@ -20,6 +22,9 @@ const PAGES: u32 = 5;
 
 /// Objects in a page.
 const PAGE: u32 = 500;
+
+/// Simultaneous watches that begin with all objects, fewer than the server would queue.
+const WATCH_LISTS: u32 = 10;
 
 /// Simultaneous watches.
 const WATCHES: u32 = 200;
@@ -44,6 +49,9 @@ fn main() {
         server.create(kind, &fixtures.cluster);
     }
     let mut table = Table::new("api-server");
+    if std::env::args().any(|argument| argument == "memory") {
+        return open_watches::measure(&server, &mut table);
+    }
     println!("CPU time that requests add to an idle API server:");
     for (label, kind) in KINDS {
         let pages = |limit| (0..ROUNDS).map(|_| page(&server, kind, limit)).collect::<Vec<_>>();
@@ -61,6 +69,9 @@ fn main() {
         table.durations(format!("{label}: a page of one"), single);
     }
     watches(&server, &mut table);
+    watch_lists(&server, &mut table);
+    println!("memory of watches that stay open:");
+    open_watches::measure(&server, &mut table);
     table.save(env!("CARGO_TARGET_TMPDIR"));
 }
 
@@ -86,6 +97,29 @@ fn watches(server: &ApiServer, table: &mut Table) {
     }
     table.durations("a watch, from start to end", unchanged);
     table.durations("an object in a watch", changed);
+}
+
+/// Measures the cost of an object that a watch begins with: that of watches with all objects, minus that of as many watches
+/// without.
+fn watch_lists(server: &ApiServer, table: &mut Table) {
+    for (label, kind) in KINDS {
+        let objects = (0..ROUNDS).map(|round| {
+            let idle = server.cpu_time_of(|| window(server, kind, WATCH_LISTS, 0, round));
+            let all = server.cpu_time_of(|| {
+                thread::scope(|scope| {
+                    for _ in 0..WATCH_LISTS {
+                        scope.spawn(|| server.watch_list(kind, WINDOW));
+                    }
+                });
+            });
+            let count = u32::try_from(OBJECTS).unwrap_or(u32::MAX);
+            all.saturating_sub(idle) / WATCH_LISTS / count
+        });
+        table.durations(
+            format!("{label}: an object at the beginning of a watch"),
+            objects.collect(),
+        );
+    }
 }
 
 fn window(server: &ApiServer, kind: Kind, watches: u32, changes: u32, round: usize) {

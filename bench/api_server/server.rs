@@ -14,13 +14,18 @@ use burst_testkit::{
 };
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::open_watches::metric;
+
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct ApiServer {
     cluster: ControlPlane,
     address: SocketAddr,
     _proxy: Process,
 }
+
+/// The shortest that there is.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
 
 /// A kind of object.
 #[derive(Clone, Copy)]
@@ -87,6 +92,42 @@ impl ApiServer {
         }
     }
 
+    pub(crate) fn process(&self) -> u32 {
+        self.cluster.apiserver_id()
+    }
+
+    /// Returns the URL of a path at the API server itself.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://127.0.0.1:{}{path}", self.cluster.port())
+    }
+
+    /// Returns the token of a ServiceAccount that may read everything.
+    pub(crate) fn token(&self) -> String {
+        let role = [
+            "clusterrolebinding",
+            "bench",
+            "--clusterrole=cluster-admin",
+            "--serviceaccount=default:bench",
+        ];
+        // They exist from the second time on.
+        let _ = self.cluster.try_kubectl(&["create", "serviceaccount", "bench"], "");
+        let _ = self.cluster.try_kubectl(&[&["create"], &role[..]].concat(), "");
+        self.cluster.token("bench", "default", TOKEN_LIFETIME)
+    }
+
+    /// Returns the number of watches that are open.
+    pub(crate) fn open_watches(&self) -> u64 {
+        let metrics = self.get("/metrics");
+        let watches = metrics.lines().filter(|line| line.contains("verb=\"WATCH\""));
+        let lines: Vec<_> = watches.collect();
+        metric(&lines.join("\n"), "apiserver_longrunning_requests{")
+    }
+
+    /// Returns the body of a response.
+    pub(crate) fn get(&self, path: &str) -> String {
+        self.send("GET", path, "").body
+    }
+
     /// Lists a page, and returns the size of the response.
     pub(crate) fn list(&self, kind: Kind, limit: u32) -> u64 {
         self.send("GET", &format!("{}/{}?limit={limit}", kind.path, kind.plural), "")
@@ -104,11 +145,20 @@ impl ApiServer {
         rest.split('"').next().unwrap_or_default().to_owned()
     }
 
+    /// Watches the changes from a resource version on.
     pub(crate) fn watch(&self, kind: Kind, version: &str, length: Duration) {
-        let query = format!(
-            "watch=1&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds={}",
-            length.as_secs()
-        );
+        self.watch_from(kind, &format!("resourceVersion={version}"), length);
+    }
+
+    /// Watches a kind from its present objects on.
+    pub(crate) fn watch_list(&self, kind: Kind, length: Duration) {
+        let all = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=";
+        self.watch_from(kind, all, length);
+    }
+
+    fn watch_from(&self, kind: Kind, start: &str, length: Duration) {
+        let seconds = length.as_secs();
+        let query = format!("watch=1&allowWatchBookmarks=true&{start}&timeoutSeconds={seconds}");
         self.send("GET", &format!("{}/{}?{query}", kind.path, kind.plural), "");
     }
 

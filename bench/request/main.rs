@@ -57,7 +57,7 @@ fn main() {
         eprintln!("warming up: {}", variant.label);
         let mut client = Client::connect(proxy.address(*variant), *variant);
         for kind in RequestKind::ALL {
-            client.send(kind, WARM_UP);
+            client.send(kind, WARM_UP.min(10 * kind.rounds().1));
         }
         client
     });

@@ -1,4 +1,4 @@
-//! Filters of `bench/filters` without the exports that they do not use.
+//! Modules without some of their exports.
 
 use std::path::{Path, PathBuf};
 
@@ -17,17 +17,27 @@ const NEEDED: [&str; 8] = [
     "proxy_on_delete",
 ];
 
-/// Writes a copy of a filter that exports only `used` and [`NEEDED`], and returns its path.
+/// Writes a copy of our full module without some exports, and returns its path.
+pub(crate) fn full_without(unwanted: &[&str]) -> PathBuf {
+    let module = Module::from_file(burst_testkit::wasm("burst-metrics.wasm")).expect("a module");
+    write(module, |export| unwanted.contains(&export), "burst-metrics")
+}
+
+/// Writes a copy of a filter of `bench/filters` that exports only `used` and [`NEEDED`], and returns its path.
 pub(crate) fn trimmed(name: &str, used: &[&str]) -> PathBuf {
-    let mut module = Module::from_file(compiled_filter(name)).expect("a module");
-    let is_kept = |export: &&Export| [&NEEDED, used].concat().contains(&export.name.as_str());
-    let unused: Vec<_> = module
+    let module = Module::from_file(compiled_filter(name)).expect("a module");
+    let kept = [&NEEDED, used].concat();
+    write(module, |export| !kept.contains(&export), name)
+}
+
+fn write(mut module: Module, is_unwanted: impl Fn(&str) -> bool, name: &str) -> PathBuf {
+    let unwanted: Vec<_> = module
         .exports
         .iter()
-        .filter(|export| !is_kept(export))
+        .filter(|export| is_unwanted(&export.name))
         .map(Export::id)
         .collect();
-    for export in unused {
+    for export in unwanted {
         module.exports.delete(export);
     }
     let trimmed = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-trimmed.wasm"));

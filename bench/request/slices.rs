@@ -6,12 +6,6 @@ use burst_bench_kit::process::{CpuTime, cpu_time};
 
 use crate::{client::Client, requests::RequestKind};
 
-/// Rounds. A round has a slice of every variant.
-const ROUNDS: usize = 501;
-
-/// Requests in a slice, on each connection.
-const REQUESTS: u32 = 12;
-
 /// Time between two checks for idle workers.
 const POLL_INTERVAL: Duration = Duration::from_micros(100);
 
@@ -26,11 +20,12 @@ impl Slices {
         Self { process, clients }
     }
 
-    /// Returns the CPU time of one request of that kind, for each variant in each round.
+    /// Returns the CPU time of one request of that kind, for each variant in each round. A round has a slice of every variant.
     pub(crate) fn of(&mut self, kind: RequestKind) -> Vec<Vec<Duration>> {
-        let rounds = (0..ROUNDS)
+        let (count, _) = kind.rounds();
+        let rounds = (0..count)
             .map(|round| {
-                eprint!("\r{}: round {} of {ROUNDS} ", kind.name(), round + 1);
+                eprint!("\r{}: round {} of {count} ", kind.name(), round + 1);
                 self.round(round, kind)
             })
             .collect();
@@ -40,12 +35,13 @@ impl Slices {
 
     fn round(&mut self, round: usize, kind: RequestKind) -> Vec<Duration> {
         let count = self.clients.len();
+        let (_, requests_in_slice) = kind.rounds();
         let mut slices = vec![Duration::ZERO; count];
         for turn in 0..count {
             // Over all rounds, each variant follows every other one equally often.
             let variant = (turn * step(round, count) + round) % count;
             let before = self.when_idle().process;
-            let requests = self.clients[variant].send(kind, REQUESTS);
+            let requests = self.clients[variant].send(kind, requests_in_slice);
             slices[variant] = (self.when_idle().process - before) / requests;
         }
         slices

@@ -42,6 +42,8 @@ enum FilterChain {
     HeaderOnly,
     /// Our full module, with more configuration.
     Full(&'static str),
+    /// Our full module without these exports.
+    FullWithout(&'static [&'static str]),
 }
 
 #[derive(Clone, Copy)]
@@ -56,7 +58,7 @@ enum Lua {
 const PATH: &str = "/v1/orders/4711?fields=id,state";
 
 /// The others are compared with the first.
-pub(crate) const VARIANTS: [Variant; 19] = [
+pub(crate) const VARIANTS: [Variant; 21] = [
     Variant::new("bare", "Envoy alone", FilterChain::Alone, ExpectedHeader::Absent),
     Variant::new(
         "native",
@@ -125,6 +127,12 @@ pub(crate) const VARIANTS: [Variant; 19] = [
         ExpectedHeader::Constant,
     ),
     Variant::new(
+        "floor_stream",
+        "no SDK: a property and a header, and callbacks for streams",
+        FilterChain::Other("minimal_stream"),
+        ExpectedHeader::Constant,
+    ),
+    Variant::new(
         "header_only",
         "header-only",
         FilterChain::HeaderOnly,
@@ -134,6 +142,12 @@ pub(crate) const VARIANTS: [Variant; 19] = [
         "full",
         "full, as shipped",
         FilterChain::Full("{}"),
+        ExpectedHeader::Live,
+    ),
+    Variant::new(
+        "without_body",
+        "full: without the callback for bodies",
+        FilterChain::FullWithout(&["proxy_on_response_body"]),
         ExpectedHeader::Live,
     ),
     Variant::new(
@@ -192,8 +206,9 @@ impl Variant {
             FilterChain::Lua(lua) => Some(lua_filter(lua)),
             FilterChain::Other(name) => Some(wasm_filter(self.key, &compiled_filter(name), &json!({}))),
             FilterChain::Trimmed(name, used) => Some(wasm_filter(self.key, &modules::trimmed(name, used), &json!({}))),
-            FilterChain::HeaderOnly => Some(self.burst_metrics("burst-metrics-header.wasm", "{}")),
-            FilterChain::Full(keys) => Some(self.burst_metrics("burst-metrics.wasm", keys)),
+            FilterChain::HeaderOnly => Some(self.burst_metrics(&wasm("burst-metrics-header.wasm"), "{}")),
+            FilterChain::Full(keys) => Some(self.burst_metrics(&wasm("burst-metrics.wasm"), keys)),
+            FilterChain::FullWithout(exports) => Some(self.burst_metrics(&modules::full_without(exports), "{}")),
         }
     }
 
@@ -203,13 +218,13 @@ impl Variant {
         matches!(self.chain, FilterChain::ResponseHeadersToAdd).then(add)
     }
 
-    fn burst_metrics(self, module: &str, keys: &str) -> Value {
+    fn burst_metrics(self, module: &Path, keys: &str) -> Value {
         let mut configuration: Value = serde_json::from_str(keys).expect("JSON");
         configuration["cluster"] = json!("kube_api");
         // The filter reads the cluster once, before the measurement.
         configuration["poll_interval"] = json!("3600s");
         configuration["max_staleness"] = json!("7200s");
-        wasm_filter(self.key, &wasm(module), &configuration)
+        wasm_filter(self.key, module, &configuration)
     }
 }
 

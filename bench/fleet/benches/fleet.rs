@@ -12,10 +12,10 @@ const FLEETS: [usize; 3] = [10, 1_000, 50_000];
 
 fn main() {
     println!(
-        "| proxies | read by | requests/s | cores | MB/s | age, p99 | peak/s at the start | first snapshot after | \
+        "| proxies | read by | open watches | requests/s | cores | MB/s | age, p99 | peak/s at the start | first snapshot after | \
          peak/s after the outage | everything read again after | peak/s in the last minute |"
     );
-    println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     let mut rows = Vec::new();
     for proxies in FLEETS {
         for mode in Mode::ALL {
@@ -25,15 +25,24 @@ fn main() {
             rows.push(row(&scenario, &summary));
         }
     }
+    println!("one of several API servers restarts: requests in the busiest second after it, and in the steady state");
+    for mode in [Mode::Windows, Mode::Streams] {
+        let scenario = Scenario::new(mode, FLEETS[2]).with_restart();
+        let summary = Summary::of(&scenario, &Run::new(scenario.clone()).to_end());
+        println!("{}: {} and {:.0}", mode.name(), summary.peak, summary.steady.requests);
+        let peak = summary.peak;
+        rows.push(json!({"mode": mode.name(), "proxies": scenario.fleet(), "peak_after_restart_per_second": peak}));
+    }
     save(&rows);
 }
 
 fn print(scenario: &Scenario, summary: &Summary) {
     let Summary { steady, hubs, .. } = summary;
     println!(
-        "| {} | {} | {:.1} | {:.3} | {:.2} | {} | {} | {} | {} | {} | {} |",
-        scenario.proxies,
+        "| {} | {} | {} | {:.1} | {:.3} | {:.2} | {} | {} | {} | {} | {} | {} |",
+        scenario.fleet(),
         scenario.mode.name(),
+        summary.streams,
         steady.requests,
         steady.cores,
         steady.bytes / 1e6,
@@ -47,8 +56,8 @@ fn print(scenario: &Scenario, summary: &Summary) {
     if scenario.mode == Mode::Spokes {
         let each = |all: f64| all / count(scenario.hubs);
         println!(
-            "| | each of {} hubs | {:.1} | {:.3} | {:.2} | | | | | | |",
-            scenario.hubs,
+            "| | each of {} hubs | | {:.1} | {:.3} | {:.2} | | | | | | |",
+            scenario.hubs * scenario.share,
             each(hubs.requests),
             each(hubs.cores),
             each(hubs.bytes) / 1e6
@@ -59,8 +68,9 @@ fn print(scenario: &Scenario, summary: &Summary) {
 fn row(scenario: &Scenario, summary: &Summary) -> Value {
     let Summary { steady, .. } = summary;
     json!({
-        "proxies": scenario.proxies,
+        "proxies": scenario.fleet(),
         "mode": scenario.mode.name(),
+        "open_watches": summary.streams,
         "requests_per_second": steady.requests,
         "cores": steady.cores,
         "bytes_per_second": steady.bytes,

@@ -45,6 +45,10 @@ pub const PAGE: Cost = Cost::new(650_000, 400);
 pub const LISTED: Cost = Cost::new(22_000, 1_600);
 /// A watch, from start to end.
 pub const WATCH: Cost = Cost::new(280_000, 650);
+/// An object that a stream begins with: 1.75 times the CPU time of an object in a page, in the same run.
+pub const LISTED_AS_EVENT: Cost = Cost::new(38_000, 1_650);
+/// A bookmark of an open watch. Its CPU time is that of an object in a watch.
+pub const BOOKMARK: Cost = Cost::new(2_000, 300);
 /// An object in a watch. The server serializes it once for all watches.
 pub const WATCHED: Cost = Cost::new(2_000, 2_000);
 

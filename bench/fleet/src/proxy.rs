@@ -5,7 +5,7 @@ use burst_model::config::Config;
 use burst_model::hub_client::{self, HubClient};
 use burst_model::kube::{Failure, Payload, Source};
 use burst_model::leader::{Effect, Handover, Leader};
-use burst_model::sync::reflector::ApiRequest;
+use burst_model::sync::reflector::{ApiRequest, StreamId};
 use burst_model::sync::scheduler::{ScheduledRequest, SourceId};
 use burst_model::time::Time;
 use std::rc::Rc;
@@ -24,6 +24,21 @@ pub enum ProxyRequest {
     Api(SourceId, ApiRequest),
     /// To a hub.
     Hub,
+    /// The end of a stream that the proxy has given up.
+    Close(StreamId),
+}
+
+/// What happens to a request that the proxy reads as a stream.
+#[derive(Debug)]
+pub enum StreamEvent {
+    /// It was sent.
+    Opened,
+    /// The response begins.
+    Accepted,
+    /// A part of the body.
+    Chunk(String),
+    /// The response is complete, or broken.
+    Ended(Result<(), Failure>),
 }
 
 /// An answer to a proxy.
@@ -31,6 +46,8 @@ pub enum ProxyRequest {
 pub enum ProxyResponse {
     /// From the API server.
     Api(SourceId, Result<Payload, Failure>),
+    /// From the API server, to a probe of a silent stream.
+    Probe(SourceId, Result<Payload, Failure>),
     /// From a hub.
     Hub(Result<hub_client::HubPayload, Failure>),
 }
@@ -80,12 +97,40 @@ impl Proxy {
     }
 
     /// Ticks, and returns the requests to send. Call it once a second.
-    pub fn tick(&mut self, now: Time) -> Vec<ProxyRequest> {
+    pub fn tick(&mut self, now: Time, chance: u32) -> Vec<ProxyRequest> {
         let effects = match &mut self.reader {
-            Reader::Leader(leader) => leader.tick(now),
+            Reader::Leader(leader) => {
+                let mut effects = leader.read_streams(&mut (), now, chance);
+                effects.extend(leader.tick(now));
+                effects
+            }
             Reader::Spoke(spoke) => spoke.tick(now),
         };
-        self.follow(effects, now)
+        self.follow(effects, now, chance)
+    }
+
+    /// Handles an event of a stream, and returns the requests to send.
+    pub fn stream(
+        &mut self,
+        id: SourceId,
+        stream: StreamId,
+        event: StreamEvent,
+        now: Time,
+        chance: u32,
+    ) -> Vec<ProxyRequest> {
+        let Reader::Leader(leader) = &mut self.reader else {
+            return Vec::new();
+        };
+        let effects = match event {
+            StreamEvent::Opened => leader.stream_opened(id, stream, now),
+            StreamEvent::Accepted => {
+                leader.stream_accepted(id, stream, now);
+                Vec::new()
+            }
+            StreamEvent::Chunk(chunk) => leader.on_chunk(id, stream, chunk.as_bytes(), &mut (), now, chance),
+            StreamEvent::Ended(end) => leader.on_stream_end(id, stream, end, &mut (), now, chance),
+        };
+        self.follow(effects, now, chance)
     }
 
     /// Handles an answer, and returns the requests to send.
@@ -93,15 +138,17 @@ impl Proxy {
         let effects = match (&mut self.reader, answered) {
             (Reader::Leader(leader), ProxyResponse::Api(id, answer)) => leader.answer(id, answer, now, chance),
             (Reader::Spoke(spoke), ProxyResponse::Hub(answer)) => spoke.handle_response(answer, now, chance),
+            (Reader::Leader(leader), ProxyResponse::Probe(id, answer)) => leader.on_probe(id, answer, now, chance),
             _ => Vec::new(),
         };
-        self.follow(effects, now)
+        self.follow(effects, now, chance)
     }
 
-    fn follow(&mut self, mut effects: Vec<Effect>, now: Time) -> Vec<ProxyRequest> {
+    fn follow(&mut self, mut effects: Vec<Effect>, now: Time, chance: u32) -> Vec<ProxyRequest> {
         // The steps of a leader take milliseconds, which the simulation ignores.
         if let Reader::Leader(leader) = &mut self.reader {
             while leader.is_busy() {
+                effects.extend(leader.read_streams(&mut (), now, chance));
                 effects.extend(leader.advance(now));
             }
         }
@@ -112,6 +159,7 @@ impl Proxy {
                     requests.push(ProxyRequest::Api(source, request));
                 }
                 Effect::RequestHub(_) => requests.push(ProxyRequest::Hub),
+                Effect::CloseStream(stream) => requests.push(ProxyRequest::Close(stream)),
                 Effect::Confirm(confirmed) => self.read = confirmed.oldest(),
                 _ => {}
             }

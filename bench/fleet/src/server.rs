@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// The length of the queue: that of all queues of a priority level of API Priority and Fairness, 128 of 50 requests.
 /// <https://kubernetes.io/docs/concepts/cluster-administration/flow-control/>
-const QUEUE_LENGTH: usize = 6_400;
+pub const QUEUE_LENGTH: usize = 6_400;
 
 /// A time of the simulation, in microseconds since its start.
 pub type Micros = u64;
@@ -19,6 +19,7 @@ pub struct Server {
     free: BinaryHeap<Reverse<Micros>>,
     /// When the waiting requests will start to be served, in their order.
     waiting: VecDeque<Micros>,
+    queue_length: usize,
 }
 
 /// The outcome of a request.
@@ -33,12 +34,13 @@ pub enum Outcome {
 }
 
 impl Server {
-    /// Makes an idle server with so many cores.
+    /// Makes an idle server with so many cores, for which so many requests wait at most.
     #[must_use]
-    pub fn new(cores: usize) -> Self {
+    pub fn new(cores: usize, queue_length: usize) -> Self {
         Self {
             free: std::iter::repeat_n(Reverse(0), cores).collect(),
             waiting: VecDeque::new(),
+            queue_length,
         }
     }
 
@@ -49,7 +51,7 @@ impl Server {
         }
         let free = self.free.peek().map_or(now, |Reverse(free)| *free);
         let begins = free.max(now);
-        if self.waiting.len() >= QUEUE_LENGTH {
+        if self.waiting.len() >= self.queue_length {
             return Outcome::Throttled;
         }
         if begins > now {
@@ -67,6 +69,17 @@ impl Server {
         } else {
             Outcome::Answered(ends)
         }
+    }
+
+    /// Does some work that no client waits for, on all cores.
+    pub fn work(&mut self, cost: Cost, now: Micros) {
+        let cores = self.free.len().max(1) as u64;
+        let each = u64::try_from(cost.cpu.as_micros()).unwrap_or(Micros::MAX) / cores;
+        let free = std::mem::take(&mut self.free);
+        self.free = free
+            .into_iter()
+            .map(|Reverse(free)| Reverse(free.max(now) + each))
+            .collect();
     }
 
     /// Drops all requests, as a process that restarts does.
@@ -90,7 +103,7 @@ mod tests {
 
     #[test]
     fn one_core_serves_one_request_at_a_time() {
-        let mut server = Server::new(1);
+        let mut server = Server::new(1, QUEUE_LENGTH);
         assert_eq!(server.take(SECOND, 0, 9 * S), Outcome::Answered(S));
         assert_eq!(server.take(SECOND, 0, 9 * S), Outcome::Answered(2 * S));
         assert_eq!(server.take(SECOND, 5 * S, 9 * S), Outcome::Answered(6 * S));
@@ -98,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_abandoned_request_costs_its_whole_work_once_it_has_started_and_nothing_before() {
-        let mut server = Server::new(1);
+        let mut server = Server::new(1, QUEUE_LENGTH);
         assert_eq!(
             server.take(SECOND, 0, S / 2),
             Outcome::Abandoned,
@@ -110,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_request_is_throttled_when_the_queue_is_full() {
-        let mut server = Server::new(1);
+        let mut server = Server::new(1, QUEUE_LENGTH);
         let outcomes: Vec<_> = (0..=QUEUE_LENGTH + 1)
             .map(|_| server.take(SECOND, 0, Micros::MAX))
             .collect();
@@ -123,7 +136,7 @@ mod tests {
 
     #[test]
     fn each_core_serves_a_request_at_the_same_time() {
-        let mut server = Server::new(3);
+        let mut server = Server::new(3, QUEUE_LENGTH);
         let ends = [(); 4].map(|()| server.take(SECOND, 0, 9 * S));
         assert_eq!(ends, [S, S, S, 2 * S].map(Outcome::Answered));
     }

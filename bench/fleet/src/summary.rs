@@ -6,9 +6,6 @@ use crate::tally::{Ages, Seconds};
 use std::ops::Range;
 use std::time::Duration;
 
-/// The time before the outage that counts as the steady state.
-const STEADY: Duration = Duration::from_secs(120);
-
 /// The results of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
@@ -16,6 +13,8 @@ pub struct Summary {
     pub steady: Load,
     /// The load of the hubs before the outage.
     pub hubs: Load,
+    /// The most watches that were open at the API server before the outage, without windows.
+    pub streams: u64,
     /// Requests in the busiest second of the start, when all proxies list at once.
     pub first_peak: u64,
     /// The time until 99 of 100 proxies had a snapshot. `None` if they never had.
@@ -50,18 +49,20 @@ impl Summary {
     pub fn of(scenario: &Scenario, run: &Run) -> Self {
         let outage = scenario.outage;
         let up = outage.start + outage.duration;
-        let before = outage.start.saturating_sub(STEADY)..outage.start;
+        let before = outage.start.saturating_sub(scenario.steady)..outage.start;
         let steady = Load::of(&run.api, run, &before);
         let last = scenario.duration.saturating_sub(Duration::from_secs(60))..scenario.duration;
         let have_snapshots = |_, ages: &Ages| ages.without * 100 <= scenario.proxies;
         let have_read_again = |since, ages: &Ages| have_snapshots(since, ages) && ages.p99 < since;
+        let share = scenario.share as u64;
         Self {
-            steady,
+            steady: steady.times(scenario.share),
             hubs: Load::of(&run.hub, run, &before),
-            first_peak: run.api.peak(&(Duration::ZERO..before.start)),
+            streams: run.api.streams(&before) * share,
+            first_peak: run.api.peak(&(Duration::ZERO..before.start)) * share,
             first_snapshot: first(run, Duration::ZERO, have_snapshots),
-            peak: run.api.peak(&(up..scenario.duration)),
-            last_peak: run.api.peak(&last),
+            peak: run.api.peak(&(up..scenario.duration)) * share,
+            last_peak: run.api.peak(&last) * share,
             recovery: first(run, up, have_read_again),
             oldest: run.ages.iter().map(|ages| ages.oldest).max().unwrap_or_default(),
         }
@@ -69,6 +70,17 @@ impl Summary {
 }
 
 impl Load {
+    #[allow(clippy::cast_precision_loss, reason = "a small number")]
+    fn times(self, share: usize) -> Self {
+        let share = share as f64;
+        Self {
+            requests: self.requests * share,
+            cores: self.cores * share,
+            bytes: self.bytes * share,
+            ..self
+        }
+    }
+
     fn of(server: &Seconds, run: &Run, span: &Range<Duration>) -> Self {
         let ages = seconds(run, span).map(|ages| ages.p99);
         Self {

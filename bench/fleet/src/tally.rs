@@ -14,6 +14,8 @@ pub struct Second {
     pub requests: u64,
     /// The cost of the requests that were served.
     pub cost: Cost,
+    /// Watches that are open and stay open.
+    pub streams: u64,
 }
 
 /// The seconds of a run.
@@ -58,6 +60,12 @@ impl Seconds {
     #[must_use]
     pub fn peak(&self, span: &Range<Duration>) -> u64 {
         self.of(span).map(|second| second.requests).max().unwrap_or_default()
+    }
+
+    /// Returns the most watches that were open.
+    #[must_use]
+    pub fn streams(&self, span: &Range<Duration>) -> u64 {
+        self.of(span).map(|second| second.streams).max().unwrap_or_default()
     }
 
     fn mean(&self, span: &Range<Duration>, of: impl Fn(&Second) -> f64) -> f64 {

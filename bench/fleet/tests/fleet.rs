@@ -13,6 +13,7 @@ fn scenario(mode: Mode, proxies: usize, outage: u64) -> Scenario {
         keeps_history: true,
     };
     Scenario {
+        steady: outage.start,
         outage,
         duration: outage.start + outage.duration + Duration::from_secs(180),
         ..Scenario::new(mode, proxies)
@@ -33,7 +34,7 @@ fn the_same_seed_gives_the_same_run() {
     let of = |seed| {
         let scenario = Scenario {
             seed,
-            ..scenario(Mode::Watch, 50, 10)
+            ..scenario(Mode::Windows, 50, 10)
         };
         format!("{:?}", summary(&scenario))
     };
@@ -44,7 +45,7 @@ fn the_same_seed_gives_the_same_run() {
 #[test]
 fn after_an_outage_of_a_minute_the_proxies_return_one_by_one() {
     for keeps_history in [true, false] {
-        let mut scenario = scenario(Mode::Watch, 300, 60);
+        let mut scenario = scenario(Mode::Windows, 300, 60);
         scenario.outage.keeps_history = keeps_history;
         let summary = summary(&scenario);
         // Each proxy reads all its lists twice, spread over 8 s. In one second it would be twenty times as many.
@@ -58,14 +59,14 @@ fn after_an_outage_of_a_minute_the_proxies_return_one_by_one() {
 #[test]
 fn proxies_that_start_together_do_not_stay_in_step() {
     // They start together, and again after an outage so short that no proxy waits for long.
-    let summary = summary(&scenario(Mode::Watch, 300, 2));
+    let summary = summary(&scenario(Mode::Windows, 300, 2));
     let last = times_steady(summary.last_peak, &summary);
     assert!(last < 2.5, "{last} times the mean: {summary:?}");
 }
 
 #[test]
 fn an_overloaded_server_serves_every_proxy_in_the_end() {
-    for mode in [Mode::Watch, Mode::Spokes] {
+    for mode in [Mode::Windows, Mode::Spokes] {
         let mut scenario = scenario(mode, 300, 20);
         scenario.outage.keeps_history = false;
         // The server needs 22 s for all first lists, and no proxy waits for more than 5 s.
@@ -87,7 +88,7 @@ fn spokes_send_no_requests_to_the_api_server() {
 
 #[test]
 fn a_snapshot_is_as_old_as_the_outage_with_the_watches_around_it() {
-    let scenario = scenario(Mode::Watch, 100, 60);
+    let scenario = scenario(Mode::Windows, 100, 60);
     let summary = summary(&scenario);
     // The longest watch before, the longest pause, and the longest watch after.
     let most = scenario.outage.duration + Duration::from_secs(30 + 30 + 30);

@@ -11,7 +11,8 @@ const SERVICES_PER_NAMESPACE: usize = 100;
 /// How often a rolling update changes the status of a Deployment.
 const STATUS_UPDATES: u32 = 4;
 
-/// A cluster of Services, each with a Deployment and an HPA.
+/// A cluster of Services, each with a Deployment and an HPA. Clones share the objects.
+#[derive(Clone)]
 pub struct FixtureCluster {
     /// The objects.
     pub cluster: Cluster,
@@ -57,15 +58,16 @@ impl FixtureCluster {
         set.expect("the HPA");
     }
 
-    /// Changes the status of the next `count` HPAs.
+    /// Changes the status of the next `count` HPAs. That of the first Service never changes.
     ///
     /// # Panics
-    /// If the cluster has no Services.
+    /// If the cluster has less than two Services.
     pub fn scale_next(&mut self, count: usize) {
+        let others = self.services - 1;
         for step in next(&mut self.scaled, count) {
             // When all HPAs had their turn, the next number of replicas follows.
-            let replicas = 1 + (step / self.services) % 4;
-            self.set_current_replicas(step % self.services, u32::try_from(replicas).unwrap_or_default() + 1);
+            let replicas = 1 + (step / others) % 4;
+            self.set_current_replicas(1 + step % others, u32::try_from(replicas).unwrap_or_default() + 1);
         }
     }
 

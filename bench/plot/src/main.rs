@@ -37,11 +37,23 @@ const CHARTS: [Chart; 2] = [
         range: 0.1..100_000.0,
         unit: 1e-6,
         lines: &[
-            ("proxy, a minute of polling", "polling every 5 s: CPU a minute"),
-            ("until the first header", "CPU until then"),
-            ("proxy, a minute at 1 %", "1 % of the HPAs every 15 s: CPU a minute"),
-            ("longest, main thread", "1 % of the HPAs every 15 s: longest of main"),
-            ("longest, a worker", "1 % of the HPAs every 15 s: longest of a worker"),
+            (
+                "lists every 5 s: a minute at 1 %",
+                "lists every 5 s: 1 % of the HPAs every 15 s: CPU a minute",
+            ),
+            ("streams: until the first header", "streams: CPU until then"),
+            (
+                "streams: a minute at 1 %",
+                "streams: 1 % of the HPAs every 15 s: CPU a minute",
+            ),
+            (
+                "windows: a minute at 1 %",
+                "windows: 1 % of the HPAs every 15 s: CPU a minute",
+            ),
+            (
+                "streams: longest, main thread",
+                "streams: 1 % of the HPAs every 15 s: longest of main",
+            ),
         ],
     },
     Chart {
@@ -49,13 +61,20 @@ const CHARTS: [Chart; 2] = [
         range: 1.0..10_000_000.0,
         unit: 1e-3,
         lines: &[
-            ("polling", "polling every 5 s: bytes a minute"),
             (
-                "10 % of the HPAs in 15 s",
-                "10 % of the HPAs every 15 s: bytes a minute",
+                "lists every 5 s",
+                "lists every 5 s: 1 % of the HPAs every 15 s: bytes a minute",
             ),
-            ("1 % of the HPAs in 15 s", "1 % of the HPAs every 15 s: bytes a minute"),
-            ("nothing changes", "nothing changes: bytes a minute"),
+            (
+                "streams: 10 % of the HPAs in 15 s",
+                "streams: 10 % of the HPAs every 15 s: bytes a minute",
+            ),
+            (
+                "streams: 1 % of the HPAs in 15 s",
+                "streams: 1 % of the HPAs every 15 s: bytes a minute",
+            ),
+            ("windows: nothing changes", "windows: nothing changes: bytes a minute"),
+            ("streams: nothing changes", "streams: nothing changes: bytes a minute"),
         ],
     },
 ];
@@ -112,7 +131,7 @@ impl Chart {
     }
 
     fn value(&self, rows: &[Row], size: u32, label: &str) -> Option<f64> {
-        let name = format!("{size} services: {label}");
+        let name = format!("{size} services, {label}");
         let row = rows.iter().find(|row| row.label == name)?;
         Some(row.median_ns.or(row.median)? * self.unit)
     }

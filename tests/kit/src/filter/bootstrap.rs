@@ -248,7 +248,10 @@ pub(super) fn bootstrap(
     let mut clusters = [&clusters(backend)[..], more].concat();
     if let Some(options) = plugins.iter().find_map(Plugin::protocol_options) {
         let kube_api = clusters.iter_mut().find(|cluster| cluster["name"] == KUBE_API);
-        kube_api.expect("the cluster of the API server")["typed_extension_protocol_options"] = options;
+        let kube_api = kube_api.expect("the cluster of the API server");
+        kube_api["typed_extension_protocol_options"] = options;
+        // As in the configurations that we ship: how much of a response the filter gets in one call.
+        kube_api["per_connection_buffer_limit_bytes"] = json!(32_768);
     }
     json!({
         "node": {"id": "tests", "cluster": "tests"},
