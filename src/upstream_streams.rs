@@ -85,15 +85,15 @@ pub(crate) fn sending<T>(path: Option<String>, send: impl FnOnce() -> T) -> (T, 
     (result, sent_by)
 }
 
-/// Notes a new stream context. Returns whether it belongs to a callout.
+/// Notes a new stream context. Returns whether it belongs to a callout. If a cluster has this filter more than once, the first
+/// context of a callout reads its stream, and the others leave it alone.
 pub(crate) fn on_create(context: u32) -> bool {
     if COMPILED_OUT {
         return false;
     }
     let is_ours = SENDING.with_borrow_mut(|sending| {
         let sending = sending.as_mut()?;
-        sending.context = Some(context);
-        Some(())
+        Some(*sending.context.get_or_insert(context))
     });
     if is_ours.is_some() {
         STREAMS.with_borrow_mut(|streams| {

@@ -18,6 +18,7 @@ on_each_envoy!(
     a_change_shows_while_the_callout_that_brings_it_is_open,
     a_stream_that_fails_is_continued_without_a_list_and_no_response_lacks_the_header,
     a_stream_of_a_server_without_watch_list_begins_after_a_list,
+    a_stream_that_passes_the_filter_twice_is_read_once,
     a_stream_is_no_request_of_the_proxy,
     reviews_by_the_same_cluster_are_answered,
     windows_are_read_although_the_filter_could_stream,
@@ -189,6 +190,24 @@ fn a_stream_of_a_server_without_watch_list_begins_after_a_list(version: Version)
     backend.api.requests.clear();
     backend.scale_ngsa_1(3);
     wait_for(&mut main, 3);
+    assert!(has_one_stream_each(&backend));
+    assert_eq!(backend.api.requests.entries(), []);
+}
+
+/// The cluster of the shipped Istio sets has the filter under two names, of which istiod knows one.
+fn a_stream_that_passes_the_filter_twice_is_read_once(version: Version) {
+    let backend = Backend::sample();
+    let plugin = Plugin::new("main", json!({})).upstream_filter(UpstreamProtocol::Http2);
+    let proxy = Proxy::of(version).plugin(plugin.upstream_filters(2)).start(&backend);
+    let mut main = proxy.client("main");
+    wait_for(&mut main, 1);
+    proxy.wait_for_main_thread();
+    wait_for_streams(&backend);
+    backend.api.requests.clear();
+    for replicas in [3, 5] {
+        backend.scale_ngsa_1(replicas);
+        wait_for(&mut main, replicas);
+    }
     assert!(has_one_stream_each(&backend));
     assert_eq!(backend.api.requests.entries(), []);
 }

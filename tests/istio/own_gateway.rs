@@ -8,6 +8,7 @@ use crate::{
     routes,
     shipped::{self, Pod},
     shop::WEB,
+    streaming::wait_for_streams,
 };
 
 #[test]
@@ -21,6 +22,7 @@ fn a_dedicated_gateway_does_not_change_the_default_one() {
     mesh.cluster.apply(&both);
 
     own.wait_for_header(PUBLIC, "/", Some(WEB));
+    wait_for_streams(&mesh, &own, PUBLIC, WEB);
     ingress.wait_for_header(PUBLIC, "/", None);
     let single = own.get("burst-gateway.burst-metrics", "/burstmetrics/services/shop/web");
     assert_eq!(
@@ -44,6 +46,7 @@ fn a_gateway_elsewhere_has_its_namespace_labels_and_account() {
     let _ = shipped::apply(&mesh.cluster, "gateway-elsewhere", &wasm("burst-metrics.wasm"), &pod);
 
     elsewhere.wait_for_header(PUBLIC, "/", Some(WEB));
+    wait_for_streams(&mesh, &elsewhere, PUBLIC, WEB);
     let single = elsewhere.get("istio-ingress.istio-ingress", "/burstmetrics/services/shop/web");
     assert_eq!(
         single.map(|Answer { status, body, .. }| (status, body)),

@@ -317,8 +317,8 @@ impl Run {
         for request in requests {
             let mut opened = None;
             let (at, of_api, next) = match request {
-                ProxyRequest::Close(StreamId(number)) => {
-                    self.close(number.into());
+                ProxyRequest::Close(stream) => {
+                    self.close(stream.number().into());
                     continue;
                 }
                 ProxyRequest::Api(source, request) if request.stream.is_some() => {
@@ -534,7 +534,7 @@ impl Run {
 
 /// The id of the stream of a request.
 fn stream_id(number: u64) -> StreamId {
-    StreamId(u32::try_from(number).expect("fewer requests"))
+    StreamId::new(u32::try_from(number).expect("fewer requests")).expect("the full module has streams")
 }
 
 /// A bookmark of a watch, as a line of its body.

@@ -13,7 +13,8 @@ pub(crate) struct StatusError {
     /// A machine-readable reason; empty if the reference implementation sends none.
     reason: &'static str,
     message: String,
-    details: Option<StatusDetails>,
+    /// In a box, so that a `Result` with this error is small.
+    details: Option<Box<StatusDetails>>,
     extra_header: ExtraHeader,
 }
 
@@ -106,7 +107,7 @@ impl StatusError {
     }
 
     fn with_details(mut self, details: StatusDetails) -> Self {
-        self.details = Some(details);
+        self.details = Some(details.into());
         self
     }
 
@@ -117,9 +118,9 @@ impl StatusError {
             status: "Failure".to_owned(),
             message: self.message.clone(),
             reason: self.reason.to_owned(),
-            details: self.details.clone().map(|details| StatusDetails {
+            details: self.details.as_deref().map(|details| StatusDetails {
                 retry_after_seconds,
-                ..details
+                ..details.clone()
             }),
             code: self.code.into(),
         };

@@ -48,6 +48,8 @@ pub struct Plugin {
     configuration: String,
     /// The protocol of the cluster that has the filter as an upstream filter.
     upstream: Option<UpstreamProtocol>,
+    /// How often that cluster has it.
+    upstream_filters: usize,
 }
 
 /// The protocol to an upstream.
@@ -105,6 +107,7 @@ impl Plugin {
             module: Module::Full,
             configuration: configuration.to_owned(),
             upstream: None,
+            upstream_filters: 1,
         }
     }
 
@@ -119,6 +122,12 @@ impl Plugin {
     /// of a proxy counts.
     pub fn upstream_filter(mut self, protocol: UpstreamProtocol) -> Self {
         self.upstream = Some(protocol);
+        self
+    }
+
+    /// Makes it an upstream filter so many times.
+    pub fn upstream_filters(mut self, count: usize) -> Self {
+        self.upstream_filters = count;
         self
     }
 
@@ -162,10 +171,11 @@ impl Plugin {
         let codec = format!("{TYPE}/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec");
         let codec = json!({"name": "envoy.filters.http.upstream_codec", "typed_config": {"@type": codec}});
         let protocol = self.upstream?.config();
+        let filters = [vec![self.filter(); self.upstream_filters], vec![codec]].concat();
         Some(json!({OPTIONS: {
             "@type": format!("{TYPE}/{OPTIONS}"),
             "explicit_http_config": protocol,
-            "http_filters": [self.filter(), codec],
+            "http_filters": filters,
         }}))
     }
 
