@@ -2,7 +2,7 @@
 //! istiod has for it.
 
 use burst_testkit::{Version, wait, wasm};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     gateway::{PUBLIC, change},
@@ -83,39 +83,4 @@ fn a_gateway_streams_again_after_its_plugin_was_removed() {
     ingress.wait_for_header(PUBLIC, "/", None);
     traffic.wait_for_more(SOME);
     traffic.stop();
-}
-
-#[test]
-fn a_gateway_whose_image_cannot_be_fetched_starts_and_streams_once_it_can_be() {
-    let mesh = Mesh::start();
-    mesh.cluster.apply(routes::VIRTUAL_SERVICE);
-    let pod = mesh.ingress_pod();
-    let module = wasm("burst-metrics.wasm");
-    for version in Version::ALL {
-        let mut objects = shipped::set(&mesh.cluster, "gateway-envoyfilter");
-        replace_filter(&mut objects);
-        drop(shipped::apply_objects(&mesh.cluster, objects, &module, &pod));
-        let ingress = mesh.ingress(version);
-        ingress.wait_for_every(PUBLIC, "/", "the agent's filter", |answer| answer.status == 403);
-        let applied = shipped::apply(&mesh.cluster, "gateway-envoyfilter", &module, &pod);
-        ingress.wait_for_header(PUBLIC, "/", Some(WEB));
-        wait_for_streams(&mesh, &ingress, PUBLIC, WEB);
-        applied.delete(&mesh.cluster);
-        ingress.wait_for_header(PUBLIC, "/", None);
-    }
-}
-
-/// Does what Istio's agent does with a filter whose image it cannot fetch: another filter takes its place, which refuses every
-/// request. istiod allows that filter on the listener for a WasmPlugin.
-/// <https://github.com/istio/istio/blob/1.30.3/pkg/wasm/convert.go> (`createHTTPDefaultFilter`)
-fn replace_filter(objects: &mut [Value]) {
-    let rbac = "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC";
-    let is_filter =
-        |object: &&mut Value| object["kind"] == "EnvoyFilter" && object["metadata"]["name"] == "burst-metrics";
-    let filter = objects.iter_mut().find(is_filter).expect("the filter");
-    let patches = &mut filter["spec"]["configPatches"];
-    let type_urls = &mut patches[0]["patch"]["value"]["config_discovery"]["type_urls"];
-    type_urls.as_array_mut().expect("types").push(json!(rbac));
-    patches[1]["patch"]["value"]["typed_config"] =
-        json!({"@type": rbac, "rules": {}, "rules_stat_prefix": "wasm-default-deny"});
 }
