@@ -6,7 +6,7 @@ use burst_testkit::{ControlPlane, Envoy, Istiod, Version, port, wasm};
 use serde_json::{Value, json};
 
 use crate::{
-    mesh::{Ingress, SOON},
+    mesh::Ingress,
     shipped::{self, Pod},
     shop::{self, API, WEB},
 };
@@ -39,20 +39,14 @@ fn the_header_names_the_service_whose_endpoint_answered() {
                 answer.body == program && answer.header("x-burst") == Some(value)
             });
         }
-        front.envoy.wait_for_log(SOON, "reading the Kubernetes API by streams");
     }
 }
 
-/// The shipped cluster, as it is without Istio: its upstream filter is the filter itself.
+/// The shipped cluster, as it is without Istio.
 fn kube_api(cluster: &ControlPlane, pod: &Pod) -> Value {
-    const OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
     let set = shipped::set(cluster, "base");
     let filter = set.iter().find(|object| object["kind"] == "EnvoyFilter");
     let mut kube_api = filter.expect("an EnvoyFilter")["spec"]["configPatches"][0]["patch"]["value"].clone();
-    let filters = kube_api["typed_extension_protocol_options"][OPTIONS]["http_filters"].as_array_mut();
-    let filters = filters.expect("upstream filters");
-    filters.retain(|filter| filter.get("config_discovery").is_none());
-    filters.insert(0, plugin());
     shipped::adapt(&mut kube_api, &wasm("burst-metrics.wasm"), pod);
     kube_api
 }
@@ -76,31 +70,27 @@ fn backends(programs: &Envoy) -> Value {
     })
 }
 
-/// The type of an extension is this and a suffix.
-const FILTERS: &str = "type.googleapis.com/envoy.extensions.filters";
-
-fn plugin() -> Value {
-    let config = json!({
-        "vm_config": {
-            "runtime": "envoy.wasm.runtime.v8",
-            "code": {"local": {"filename": wasm("burst-metrics.wasm")}},
-        },
-        "configuration": {
-            "@type": "type.googleapis.com/google.protobuf.StringValue",
-            "value": r#"{"cluster": "burst_kube_api"}"#,
+fn listener(port: u16) -> Value {
+    let filters = "type.googleapis.com/envoy.extensions.filters";
+    let plugin = json!({
+        "@type": format!("{filters}.http.wasm.v3.Wasm"),
+        "config": {
+            "vm_config": {
+                "runtime": "envoy.wasm.runtime.v8",
+                "code": {"local": {"filename": wasm("burst-metrics.wasm")}},
+            },
+            "configuration": {
+                "@type": "type.googleapis.com/google.protobuf.StringValue",
+                "value": r#"{"cluster": "burst_kube_api"}"#,
+            },
         },
     });
-    let typed_config = json!({"@type": format!("{FILTERS}.http.wasm.v3.Wasm"), "config": config});
-    json!({"name": "burst-metrics", "typed_config": typed_config})
-}
-
-fn listener(port: u16) -> Value {
     let manager = json!({
-        "@type": format!("{FILTERS}.network.http_connection_manager.v3.HttpConnectionManager"),
+        "@type": format!("{filters}.network.http_connection_manager.v3.HttpConnectionManager"),
         "stat_prefix": "front",
         "http_filters": [
-            plugin(),
-            {"name": "router", "typed_config": {"@type": format!("{FILTERS}.http.router.v3.Router")}},
+            {"name": "burst-metrics", "typed_config": plugin},
+            {"name": "router", "typed_config": {"@type": format!("{filters}.http.router.v3.Router")}},
         ],
         "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": [
             {"match": {"prefix": "/"}, "route": {"cluster": CLUSTER}},

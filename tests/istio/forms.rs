@@ -10,7 +10,6 @@ use crate::{
     mesh::{Mesh, SOME},
     routes, shipped,
     shop::{API, WEB},
-    streaming,
 };
 
 /// The sets, with the kind and name of each object.
@@ -181,7 +180,6 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         ingress.wait_for_header(PUBLIC, "/", Some(WEB));
         ingress.wait_for_header(PUBLIC, "/api", Some(API));
-        streaming::wait_for_streams(&mesh, &ingress, PUBLIC, WEB);
         policies_apply_before_the_filter_answers(&mesh, &ingress);
         let single = ingress.get(INTERNAL, "/burstmetrics/services/shop/api").unwrap();
         assert_eq!((single.status, single.body.as_str()), (200, API), "{form}");

@@ -7,7 +7,6 @@ use crate::{
     mesh::{Ingress, Mesh, SOME, SOON},
     routes, shipped,
     shop::{API, WEB},
-    streaming::wait_for_streams,
 };
 
 /// A public host.
@@ -31,7 +30,6 @@ fn the_default_set_does_what_its_readme_says() {
     let _ = shipped::apply(&mesh.cluster, "gateway", &module, &pod);
     every_route_has_the_header_of_its_service(&ingress);
     endpoints_answer_for_the_names_in_the_cluster(&ingress);
-    wait_for_streams(&mesh, &ingress, PUBLIC, WEB);
     policies_apply_before_the_filter_answers(&mesh, &ingress);
     a_bad_configuration_leaves_the_previous_one_active(&mesh, &ingress);
 

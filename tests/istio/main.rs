@@ -24,6 +24,5 @@ mod rendered;
 mod routes;
 mod scripts;
 mod sidecar;
-mod streaming;
 mod upgrade;
 mod waypoint;

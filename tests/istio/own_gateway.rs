@@ -8,7 +8,6 @@ use crate::{
     routes,
     shipped::{self, Pod},
     shop::WEB,
-    streaming::wait_for_streams,
 };
 
 #[test]
@@ -22,7 +21,6 @@ fn a_dedicated_gateway_does_not_change_the_default_one() {
     mesh.cluster.apply(&both);
 
     own.wait_for_header(PUBLIC, "/", Some(WEB));
-    wait_for_streams(&mesh, &own, PUBLIC, WEB);
     ingress.wait_for_header(PUBLIC, "/", None);
     let single = own.get("burst-gateway.burst-metrics", "/burstmetrics/services/shop/web");
     assert_eq!(
@@ -46,7 +44,6 @@ fn a_gateway_elsewhere_has_its_namespace_labels_and_account() {
     let _ = shipped::apply(&mesh.cluster, "gateway-elsewhere", &wasm("burst-metrics.wasm"), &pod);
 
     elsewhere.wait_for_header(PUBLIC, "/", Some(WEB));
-    wait_for_streams(&mesh, &elsewhere, PUBLIC, WEB);
     let single = elsewhere.get("istio-ingress.istio-ingress", "/burstmetrics/services/shop/web");
     assert_eq!(
         single.map(|Answer { status, body, .. }| (status, body)),

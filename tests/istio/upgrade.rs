@@ -53,7 +53,6 @@ fn a_new_module_replaces_the_old_one_without_a_gap_and_is_rolled_back() {
         traffic.wait_for_more(SOME);
         let answer = held.end();
         assert_eq!(answer.header("x-burst"), Some(API), "{answer:?}");
-        upgrade.end_streams();
         wait::until(SOON, "the module before is gone", || {
             ingress.envoy.stat(ACTIVE) == Some(alone)
         });
@@ -132,21 +131,6 @@ impl Upgrade {
 
     fn apply(&self, module: &Path) -> Applied {
         shipped::apply(&self.mesh.cluster, "gateway", module, &self.pod)
-    }
-
-    /// Replaces the cluster of the Kubernetes API in the proxy, which ends the streams. Envoy keeps the module before until its
-    /// streams end, at most ten minutes.
-    fn end_streams(&self) {
-        let path = "/spec/configPatches/0/patch/value/connect_timeout";
-        let patch = format!(r#"[{{"op": "replace", "path": "{path}", "value": "3s"}}]"#);
-        let filter = [
-            "patch",
-            "envoyfilter",
-            "burst-metrics-kube-api",
-            "--namespace=istio-system",
-        ];
-        let patch = ["--type=json", "--patch", &patch];
-        self.mesh.cluster.kubectl(&[&filter[..], &patch].concat());
     }
 }
 

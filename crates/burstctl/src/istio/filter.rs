@@ -14,13 +14,8 @@ use super::values::{ExtensionKind, ProxyKind};
 /// The JSON pointer to the address in `base/kube-api.yaml`.
 const API_ADDRESS: &str = "/spec/configPatches/0/patch/value/load_assignment/endpoints/0/lb_endpoints/0/endpoint\
                            /address/socket_address/address";
-/// The JSON pointer to the HTTP filters of the cluster in `base/kube-api.yaml`.
-const UPSTREAM_FILTERS: &str = "/spec/configPatches/0/patch/value/typed_extension_protocol_options\
-                                /envoy.extensions.upstreams.http.v3.HttpProtocolOptions/http_filters";
 /// The JSON pointer to the extension in `filter.yaml`.
 const EXTENSION: &str = "/spec/configPatches/1/patch/value/typed_config/config";
-/// The JSON pointer to the name of that extension.
-const EXTENSION_NAME: &str = "/spec/configPatches/1/patch/value/name";
 
 /// Returns the EnvoyFilter that adds the Envoy cluster for the Kubernetes API.
 pub(super) fn kube_api(settings: &Settings) -> Result<Value, TemplateMismatch> {
@@ -32,40 +27,8 @@ pub(super) fn kube_api(settings: &Settings) -> Result<Value, TemplateMismatch> {
         .text(API_ADDRESS)?
         .replace(CLUSTER_DOMAIN, &settings.cluster_domain);
     template.replace(API_ADDRESS, address)?;
-    set_upstream_filter(&mut template, &resource_names(settings)?)?;
     target_proxies(&mut template, settings, "workloadSelector", "labels")?;
     Ok(template.object)
-}
-
-/// Makes the filter of the listener an upstream filter of the cluster, once for each name that its resource may have.
-fn set_upstream_filter(template: &mut Template, names: &[String]) -> Result<(), TemplateMismatch> {
-    let discovery = template.at(&format!("{UPSTREAM_FILTERS}/0/config_discovery"))?;
-    let others = template.list(UPSTREAM_FILTERS)?.iter();
-    let others = others.filter(|filter| filter.get("config_discovery").is_none());
-    let filters: Vec<_> = names
-        .iter()
-        .map(|name| json!({"name": name, "config_discovery": discovery}))
-        .chain(others.cloned())
-        .collect();
-    template.replace(UPSTREAM_FILTERS, filters)
-}
-
-/// The names that istiod may have for the configuration of the listener's filter.
-fn resource_names(settings: &Settings) -> Result<Vec<String>, TemplateMismatch> {
-    let Settings { namespace, name, .. } = settings;
-    let extension = format!("extensions.istio.io/trafficextension/{namespace}.{name}");
-    Ok(match settings.form {
-        // Istio 1.30 and later turn a WasmPlugin into a TrafficExtension. Earlier versions use the second name.
-        ExtensionKind::WasmPlugin => vec![
-            format!("{extension}~istio-translated-wasmplugin"),
-            format!("extensions.istio.io/wasmplugin/{namespace}.{name}"),
-        ],
-        ExtensionKind::TrafficExtension => vec![extension],
-        ExtensionKind::EnvoyFilter => {
-            let filter = shipped(settings, GATEWAY_FILTER, SIDECAR_FILTER).object()?;
-            vec![filter.text(EXTENSION_NAME)?.to_owned()]
-        }
-    })
 }
 
 /// Returns the object that adds the filter to the proxies.

@@ -97,13 +97,6 @@ impl Template {
         text.ok_or_else(|| self.file.mismatch(format!("no text at {pointer}")))
     }
 
-    /// Returns the list at `pointer`.
-    pub(super) fn list(&self, pointer: &str) -> Result<&[Value], TemplateMismatch> {
-        let list = self.at(pointer)?.as_array();
-        list.map(Vec::as_slice)
-            .ok_or_else(|| self.file.mismatch(format!("no list at {pointer}")))
-    }
-
     /// Replaces the value at `pointer`, which must exist.
     pub(super) fn replace(&mut self, pointer: &str, value: impl Into<Value>) -> Result<(), TemplateMismatch> {
         match self.object.pointer_mut(pointer) {
