@@ -190,24 +190,33 @@ fn a_thousand_connections_that_wait_for_a_change_cost_no_other_client_its_answer
     is_waiting(0);
     let mut connections: Vec<_> = (0..CONNECTIONS).map(|_| waiting()).collect();
     is_waiting(MAX_WAITING);
-    let rejected = (CONNECTIONS - MAX_WAITING) as u64;
-    proxy.wait_for_stat("burst_long_poll_rejected_total", |count| count == rejected);
+    // On a slow machine some have waited long enough before the last ones come, and leave their places to these.
+    let stat = |name| proxy.stat(name) as usize;
+    let rejected = || stat("burst_long_poll_rejected_total");
+    wait::until(PATIENCE, "each waits or is rejected", || {
+        stat("burst_long_poll_total") + rejected() == MAX_WAITING + CONNECTIONS
+    });
     gateway.wait_for_header(&unrelated, Some(NGSA_1));
     assert_eq!(gateway.ask(&bulk).status, 200);
 
     backend.scale_ngsa_1(3);
-    let answers: Vec<_> = connections
-        .iter_mut()
-        .map(|connection| connection.answer().expect("an answer"))
-        .collect();
-    let count = |status| answers.iter().filter(|answer| answer.status == status).count();
-    assert_eq!((count(200), count(429)), (MAX_WAITING, CONNECTIONS - MAX_WAITING));
-    for answer in &answers {
+    let mut statuses = Vec::new();
+    for connection in &mut connections {
+        let answer = connection.answer().expect("an answer");
         match answer.status {
             200 => assert!(answer.body.contains("current-load=3,"), "{answer:?}"),
-            _ => assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}"),
+            304 => assert_eq!(answer.header("etag"), Some(tag.as_str())),
+            429 => assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}"),
+            _ => panic!("{answer:?}"),
         }
+        statuses.push(answer.status);
     }
+    let count = |status| statuses.iter().filter(|other| **other == status).count();
+    assert_eq!(count(429), rejected());
+    assert!(
+        count(429) > 0 && (1..=MAX_WAITING).contains(&count(200)),
+        "{statuses:?}"
+    );
     gateway.wait(&unrelated, "the change", |answer| {
         answer
             .header("x-burst")

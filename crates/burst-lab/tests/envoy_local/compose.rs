@@ -7,9 +7,12 @@ use std::process::Command;
 use burst_testkit::{Part, http, repository, wait};
 use serde_json::{Value, json};
 
-use crate::folder::{LocalFolder, Running, TIMEOUT};
+use crate::folder::{BURST_LAB, LocalFolder, Running, TIMEOUT};
 
 const SCHEMA: &str = include_str!("fixtures/compose-spec.json");
+
+/// How the file starts burst-lab.
+const CARGO_RUN: [&str; 5] = ["run", "--locked", "--package", "burst-lab", "--"];
 
 fn compose() -> Value {
     let text = fs::read_to_string(repository().join("envoy-local/compose.yaml")).unwrap();
@@ -39,19 +42,13 @@ fn envoy(folder: &LocalFolder) -> Running {
     )
 }
 
+/// Runs the `burst-lab` of these tests with the arguments that the file has after `--`. A build here would replace the file that
+/// another test program runs at the same time.
 fn lab(folder: &LocalFolder) -> Running {
     let (program, arguments) = command(folder, "lab");
-    build(&program, &arguments);
-    folder.start("lab", Command::new(program).args(arguments).current_dir(repository()))
-}
-
-/// The build that the command runs first. It has no deadline; everything after it has one.
-fn build(cargo: &str, arguments: &[String]) {
-    let built = arguments.iter().take_while(|argument| *argument != "--");
-    let built = built.map(|argument| if argument == "run" { "build" } else { argument });
-    let output = Command::new(cargo).args(built).current_dir(repository()).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{output:?}");
+    let (build, arguments) = arguments.split_at(CARGO_RUN.len());
+    assert_eq!((program.as_str(), build), ("cargo", &CARGO_RUN.map(str::to_owned)[..]));
+    folder.start("lab", Command::new(BURST_LAB).args(arguments).current_dir(repository()))
 }
 
 #[test]

@@ -2,12 +2,10 @@
 //! collide with each other or with a `make run`.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use burst_testkit::{Part, Process, http, port, repository, wait, wasm};
@@ -21,17 +19,8 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 4] = ["8080", "9901", "8001", "8002"];
 const MODULE: &str = "burst-metrics.wasm";
 
-/// The `burst-lab` that cargo built for these tests, under a name of its own. A test of the compose file builds
-/// `burst-lab` without the feature `context`, which replaces the file that `CARGO_BIN_EXE_burst-lab` names. A hard link
-/// keeps the first one; a copy could fail to execute while another thread forks.
-static BURST_LAB: LazyLock<PathBuf> = LazyLock::new(|| {
-    let link = Path::new(env!("CARGO_TARGET_TMPDIR")).join("burst-lab-with-context");
-    match fs::remove_file(&link) {
-        Err(error) if error.kind() != ErrorKind::NotFound => panic!("{}: {error}", link.display()),
-        _ => fs::hard_link(env!("CARGO_BIN_EXE_burst-lab"), &link).unwrap(),
-    }
-    link
-});
+/// The `burst-lab` that Cargo built for these tests, with the feature `context`.
+pub(crate) const BURST_LAB: &str = env!("CARGO_BIN_EXE_burst-lab");
 
 pub(crate) struct LocalFolder {
     dir: TempDir,
@@ -40,7 +29,6 @@ pub(crate) struct LocalFolder {
 
 impl LocalFolder {
     pub(crate) fn new() -> Self {
-        LazyLock::force(&BURST_LAB);
         let folder = LocalFolder {
             dir: tempfile::tempdir().unwrap(),
             ports: PORTS.map(|_| port::free()),
@@ -85,7 +73,7 @@ impl LocalFolder {
 
     /// `burst-lab run` in this folder, with the real Envoy.
     pub(crate) fn run(&self) -> Command {
-        let mut command = Command::new(&*BURST_LAB);
+        let mut command = Command::new(BURST_LAB);
         command.current_dir(self.path()).arg("run");
         command.arg("--envoy").arg(Part::Envoy.path());
         for (option, port) in [("--proxy", "8080"), ("--api", "8001"), ("--services", "8002")] {
