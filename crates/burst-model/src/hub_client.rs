@@ -309,7 +309,7 @@ impl HubClient {
         }
     }
 
-    /// Publishes what a response brought. `None` if it is older than what is known.
+    /// Publishes the Services of a response. `None` if they are older than those published before.
     fn apply(&mut self, payload: HubPayload, sent: Time, now: Time) -> Option<Vec<Effect>> {
         let confirmation = payload.confirmation();
         self.read_at = Some(self.newer_read(confirmation, sent, now)?);

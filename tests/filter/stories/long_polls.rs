@@ -134,7 +134,7 @@ fn requests_over_the_limit_are_refused_at_once_and_those_that_leave_make_room() 
         assert_eq!(get(&worker, PATH, Some(&tag)).status(), 304, "polls are not refused");
         streams.into_iter().for_each(OpenStream::abandon);
     }
-    // The clients are gone, so nobody is answered.
+    // All clients have disconnected, so no answer is sent.
     kube.scale("shop/web", 4);
     envoy.advance(2 * SECOND).answer();
     assert_eq!(worker.most_deferred(), 1);

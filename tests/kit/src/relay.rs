@@ -188,7 +188,7 @@ mod tests {
     /// How long a test waits to see that nothing comes.
     const SILENCE: Duration = Duration::from_millis(200);
 
-    /// A server that sends back what it gets.
+    /// A server that echoes each connection.
     fn echo() -> u16 {
         let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -145,7 +145,7 @@ impl Response {
         Sent { bytes, end: Some(end) }
     }
 
-    /// What is left of the events before, and the events since the last call.
+    /// The bytes that earlier chunks left unsent, and the events since the last call.
     fn events(&mut self, api: &Api) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.undelivered);
         let from = match self.sent {

@@ -32,7 +32,7 @@ fn ask(config: &Config, cache: &mut ServingCache, path: &str, tags: Option<&str>
     }
 }
 
-/// A waiting request, with what it waits for.
+/// A request that waits for a change, and the configuration and cache of its worker.
 fn waiting() -> (Config, ServingCache, WaitingRequest) {
     let config = config("");
     let mut cache = serving_cache(&config);
