@@ -147,18 +147,16 @@ run: wasm ## run a real Envoy on port 8080 before the sample cluster, with a liv
 	cargo run --quiet --package burst-lab $(if $(CONTEXT),--features context) -- \
 		run --envoy "$$(setup/paths BURST_ENVOY)" --config "$$wasm/$(RUN_CONFIG)" $(if $(CONTEXT),--context "$(CONTEXT)")
 
+# A gateway beside the one that serves: a filter that cannot be fetched does no harm there.
+SET = own-gateway
+
 .PHONY: deploy
-deploy: ## apply the default set of istio/ with kubectl's current context: IMAGE=registry/name:tag DIGEST=sha256:…
-	@set=$$(kubectl kustomize istio | \
-		sed -e 's|registry.example.com/burst-metrics:0.1.0|$(or $(IMAGE),&)|' -e 's|0\{64\}|$(or $(DIGEST:sha256:%=%),&)|'); \
-	if grep -qE 'registry.example.com/|0{64}' <<<"$$set"; then \
-		echo "usage: make deploy IMAGE=registry/name:tag DIGEST=sha256:…" >&2; exit 1; \
-	fi; \
-	if ! grep -qE '^(sha256:)?[0-9a-f]{64}$$' <<<'$(DIGEST)'; then \
-		echo "DIGEST=$(DIGEST) is not sha256: with 64 hexadecimal digits: use the digest that make push printed" >&2; exit 1; \
-	fi; \
-	echo "applying istio/ to $$(kubectl config current-context)"; \
-	kubectl apply --filename - <<<"$$set"
+deploy: ## install a set of istio/ after showing the changes: IMAGE=registry/name:tag DIGEST=sha256:… SET=name CONTEXT=name
+	@setup/deploy apply '$(SET)' '$(CONTEXT)' '$(IMAGE)' '$(DIGEST)'
+
+.PHONY: undeploy
+undeploy: ## remove a set of istio/: SET=name CONTEXT=name
+	@setup/deploy delete '$(SET)' '$(CONTEXT)'
 
 .PHONY: advisories
 advisories: ## check the dependencies for known vulnerabilities; needs a network that reaches the advisory database

@@ -10,6 +10,7 @@ mod sds;
 mod shipped;
 mod shop;
 
+mod deploy;
 mod envoy_gateway;
 mod forms;
 mod gate;

@@ -35,9 +35,9 @@ impl Gateway {
         cluster
     }
 
-    /// Installs the default manifests and one gateway pod, and starts an Envoy that runs the filter as that pod would.
+    /// Installs the manifests of the ingress gateway and one gateway pod, and starts an Envoy that runs the filter as that pod would.
     pub(crate) fn installed(cluster: ControlPlane, version: Version) -> Self {
-        let set = repository().join("istio");
+        let set = repository().join("istio/gateway");
         cluster.kubectl(&["apply", "--kustomize", set.to_str().unwrap()]);
         cluster.kubectl(&[
             "create",
