@@ -6,11 +6,28 @@ use crate::host::{FakeEnvoy, Request, Response, Route};
 use std::collections::BTreeSet;
 
 const TABLE: &str = include_str!("../../../docs/stats.md");
+const TROUBLESHOOTING: &str = include_str!("../../../docs/troubleshooting.md");
 
-fn documented() -> BTreeSet<&'static str> {
-    let rows = TABLE.lines().filter(|line| line.starts_with("| `"));
+/// The names in the first column of the tables of a page.
+fn documented(page: &'static str) -> BTreeSet<&'static str> {
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
     let names = |row: &'static str| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
     rows.flat_map(names).collect()
+}
+
+#[test]
+fn the_guide_has_a_reason_for_every_response_without_a_header() {
+    let is_absence = |name: &&str| name.starts_with("burst_header_absent_");
+    let explained = documented(TROUBLESHOOTING);
+    assert!(
+        documented(TABLE)
+            .into_iter()
+            .filter(is_absence)
+            .eq(explained.iter().copied().filter(is_absence))
+    );
+    let stats = explained.iter().filter(|name| name.starts_with("burst_"));
+    let unknown: Vec<_> = stats.filter(|name| !documented(TABLE).contains(*name)).collect();
+    assert_eq!(unknown, Vec::<&&str>::new());
 }
 
 fn synced() -> FakeEnvoy {
@@ -24,7 +41,7 @@ fn synced() -> FakeEnvoy {
 fn the_table_names_every_stat_and_no_other() {
     let envoy = synced();
     let defined = envoy.stats();
-    assert_eq!(documented(), defined.iter().map(String::as_str).collect());
+    assert_eq!(documented(TABLE), defined.iter().map(String::as_str).collect());
 }
 
 #[test]
@@ -35,7 +52,7 @@ fn the_documented_limits_name_existing_stats() {
     let named: Vec<_> = limits.split('`').filter(|word| word.starts_with("burst_")).collect();
     assert!(named.len() > 30, "{named:?}");
     for stat in named {
-        assert!(documented().contains(stat) || families.contains(&stat), "{stat}");
+        assert!(documented(TABLE).contains(stat) || families.contains(&stat), "{stat}");
     }
 }
 
