@@ -24,6 +24,9 @@ thread_local! {
     static CONTEXTS: Contexts = Contexts::default();
 }
 
+/// The parent of a stream that no root context handles. No context has this id.
+const NO_ROOT: u32 = 0;
+
 /// The contexts of this VM. A stream has an entry only if there is something to remember of it.
 #[derive(Default)]
 struct Contexts {
@@ -84,6 +87,11 @@ impl Contexts {
         if self.roots.borrow().len() > 1 {
             self.parents.borrow_mut().insert(stream, root);
         }
+    }
+
+    /// Leaves a stream alone.
+    fn ignore_stream(&self, stream: u32) {
+        self.parents.borrow_mut().insert(stream, NO_ROOT);
     }
 
     fn end_stream(&self, stream: u32) {
@@ -167,11 +175,14 @@ fn remove_root(id: u32) {
 
 #[unsafe(no_mangle)]
 extern "C" fn own_on_context_create(context: u32, root: u32) {
-    if root == 0 {
+    if root == NO_ROOT {
         CONTEXTS.with(|contexts| contexts.add_root(context));
     } else if !upstream_streams::on_create(context) {
         vm::note_request();
         CONTEXTS.with(|contexts| contexts.begin_stream(context, root));
+    } else if cfg!(feature = "header-only") {
+        // The full module knows the stream by its id.
+        CONTEXTS.with(|contexts| contexts.ignore_stream(context));
     }
 }
 

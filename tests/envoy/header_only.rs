@@ -12,6 +12,7 @@ use serde_json::json;
 
 on_each_envoy!(
     the_header_only_module_sets_the_header_and_serves_no_endpoint,
+    a_callout_through_the_header_only_module_is_no_request,
     where_both_modules_run_the_full_one_streams_for_both,
     where_both_modules_run_the_header_only_one_leads_when_the_full_one_is_gone,
 );
@@ -162,4 +163,37 @@ fn the_header_only_module_sets_the_header_and_serves_no_endpoint(version: Versio
     backend.scale_ngsa_1(3);
     let risen = NGSA_1.replace("current-load=1", "current-load=3");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(&risen));
+}
+
+fn a_callout_through_the_header_only_module_is_no_request(version: Version) {
+    let backend = Backend::sample();
+    let plugin = Plugin::new("main", json!({"sync": {"window": "3s", "workload_window": "3s"}}));
+    let plugin = plugin
+        .module(Module::HeaderOnly)
+        .upstream_filter(UpstreamProtocol::Http2);
+    let proxy = Proxy::of(version).plugin(plugin).start(&backend);
+    let mut main = proxy.client("main");
+    wait_for(&mut main, 1);
+    proxy.wait_for_main_thread();
+
+    let changes = proxy.leader_changes();
+    backend.api.requests.clear();
+    let window_count = || backend.api.requests.count(|request| is_window_of(request, 3));
+    wait::until(PATIENCE, "windows of the main thread", || window_count() >= 8);
+    backend.scale_ngsa_1(3);
+    wait_for(&mut main, 3);
+    assert_eq!(proxy.leader_changes(), changes, "the main thread has served no request");
+    let counted: Vec<_> = absent_headers(&proxy)
+        .into_iter()
+        .filter(|line| !line.contains("_unsynced_") && !line.ends_with(": 0"))
+        .collect();
+    assert_eq!(counted, [""; 0]);
+}
+
+/// The stats of responses without the header.
+fn absent_headers(proxy: &Proxy) -> Vec<String> {
+    let stats = proxy.envoy.admin("/stats?filter=burst_header_absent").body;
+    let lines: Vec<_> = stats.lines().map(ToOwned::to_owned).collect();
+    assert!(lines.len() > 1, "{stats}");
+    lines
 }
