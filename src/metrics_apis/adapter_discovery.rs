@@ -23,15 +23,16 @@ pub(crate) struct AdapterDiscoveryTask {
 impl AdapterDiscoveryTask {
     /// Continues with what the last leader read. Returns `None` if no other adapter is configured.
     pub(crate) fn start(view: &View, term: &Rc<Term>) -> Result<Option<Self>, CasConflict> {
-        let apis = view.config.metrics_apis.as_ref();
-        if super::COMPILED_OUT || apis.is_none_or(|apis| adapters::adapters(apis).next().is_none()) {
+        let apis = view.config.metrics_apis.as_deref();
+        let with_adapters = apis.filter(|apis| adapters::adapters(apis).next().is_some());
+        let Some(apis) = with_adapters.filter(|_| !super::COMPILED_OUT) else {
             return Ok(None);
-        }
+        };
         let (key, bytes) = FencedKey::open(&view.keys.adapter_resources, term)?;
         let resources = AdapterResources::from_bytes(&bytes).unwrap_or_default();
         Ok(Some(Self {
             config: view.config.clone(),
-            inner: adapters::AdapterDiscovery::new(resources),
+            inner: adapters::AdapterDiscovery::new(resources, apis),
             key,
         }))
     }
@@ -74,10 +75,10 @@ impl AdapterDiscoveryTask {
         answer: Result<CalloutAnswer, String>,
         guard: &LeaderGuard,
     ) -> Result<(), CasConflict> {
-        if super::COMPILED_OUT {
+        let Some(apis) = self.config.metrics_apis.as_deref().filter(|_| !super::COMPILED_OUT) else {
             return Ok(());
-        }
-        let Some(answer) = self.inner.on_response(api, answer, |body| guard.admits(body)) else {
+        };
+        let Some(answer) = self.inner.on_response(apis, api, answer, |body| guard.admits(body)) else {
             return Ok(());
         };
         let stats = vm::stats();
@@ -96,6 +97,16 @@ impl AdapterDiscoveryTask {
             &format!("{path} lists this filter's metrics alone, because of the other adapter"),
             &format!("the other adapter lists its metrics in {path} again"),
         );
+        for alias in &answer.taken_aliases {
+            log::warn(format_args!(
+                "metrics_apis.aliases.{alias} is not used: the other adapter has a metric of that name, and serves it"
+            ));
+        }
+        for alias in &answer.freed_aliases {
+            log::info(format_args!(
+                "metrics_apis.aliases.{alias} is used: the other adapter has no metric of that name any more"
+            ));
+        }
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use burst_testkit::{
     Controllers, Version,
     metrics_apis::{
-        SOON, Stage, shop,
+        Example, SOON, Stage, shop,
         workers::{Worker, wait_for_replicas, wait_until_active},
     },
     wait,
@@ -36,12 +36,27 @@ pub(crate) fn external(metric: &str, labels: &Value, target: &Value) -> Value {
     json!({"type": "External", "external": {"metric": {"name": metric, "selector": selector}, "target": target}})
 }
 
+/// The name that prometheus-adapter's documentation uses for requests.
+const ALIAS: &str = "http_requests_per_second";
+
+fn with_alias() -> Example {
+    let metrics_apis = r#""metrics_apis": {"filter_chain": "metrics-apis""#;
+    Example {
+        changes: vec![(
+            metrics_apis,
+            format!(r#"{metrics_apis}, "aliases": {{"{ALIAS}": "{RATE}"}}"#),
+        )],
+        ..Example::unchanged()
+    }
+}
+
 /// The last metric is the queue of seed 002, as in v2: the sum of several series, with a target per worker.
 #[test]
 fn an_hpa_scales_up_and_down_by_every_kind_of_metric() {
-    let stage = Stage::with(Version::Tested, Controllers::All, RATES);
+    let stage = Stage::of(Version::Tested, Controllers::All, RATES, |_| with_alias());
     shop::create(&stage.cluster);
     let workers = [
+        Worker::new("by-alias", object("Service", "web", ALIAS, &average(1))),
         Worker::new("by-object", object("Service", "web", RATE, &value(2))),
         Worker::new("by-object-average", object("Service", "web", RATE, &average(1))),
         Worker::new("by-namespace", object("Namespace", "shop", RATE, &average(1))),

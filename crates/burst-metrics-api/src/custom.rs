@@ -2,8 +2,9 @@
 //! <https://github.com/kubernetes/metrics/blob/v0.36.3/pkg/apis/custom_metrics/v1beta2/types.go>
 
 use crate::accept::ResponseFormat;
+use crate::aliases;
 use crate::api_version::{ApiVersion, CUSTOM_GROUP};
-use crate::catalog::{DescribedKind, ServedMetric};
+use crate::catalog::DescribedKind;
 use crate::encoding::ListBody;
 use crate::list_options::ListOptions;
 use crate::metric_values::MetricValues;
@@ -21,6 +22,7 @@ use crate::value_list::ValueListMeta;
 use burst_kube::Resource;
 use burst_labels::Selector;
 use burst_model::config::Config;
+use burst_model::metric::ServedMetric;
 
 /// The name that stands for all objects. As the namespace of a sum, it stands for all namespaces.
 const ALL: &str = "*";
@@ -42,7 +44,7 @@ pub(crate) fn answer(
     let meta = ValueListMeta::new(api, format, &values, sources.now);
     let items = items(sources, path, options, &kind, &values)?;
     let namespace = kind.is_namespaced().then(|| path.namespace.clone().unwrap_or_default());
-    let mut writer = CustomItemWriter::new(&meta, &kind, namespace, metric, &options.metric_label_selector);
+    let mut writer = CustomItemWriter::new(&meta, &kind, namespace, &path.metric, &options.metric_label_selector);
     Ok(meta.respond(&["Name", "Value", "Age"], items.len(), |body| {
         for (name, value) in items {
             writer.write(body, name, value);
@@ -91,7 +93,7 @@ fn resolve(sources: &MetricSources<'_>, path: &CustomMetricPath) -> Result<(Desc
     if path.namespace.is_none() {
         return Err(LookupError::MissingNamespace);
     }
-    let metric = ServedMetric::find(sources.apis, &path.metric)
+    let metric = aliases::find(sources, &path.metric)
         .filter(|metric| kind.has(*metric))
         .ok_or(LookupError::UnknownMetric)?;
     Ok((kind, metric))
@@ -203,7 +205,7 @@ impl CustomItemWriter {
         meta: &ValueListMeta,
         kind: &DescribedKind,
         namespace: Option<String>,
-        metric: ServedMetric,
+        metric: &str,
         selector: &Selector,
     ) -> Self {
         if meta.is_table() {
@@ -217,7 +219,7 @@ impl CustomItemWriter {
             namespace: namespace.unwrap_or_default(),
             name: String::new(),
         };
-        let (name, selector) = (metric.name().to_owned(), label_selector(selector));
+        let (name, selector) = (metric.to_owned(), label_selector(selector));
         match meta.api {
             ApiVersion::CustomV1Beta1 => Self::V1Beta1(CustomValueV1Beta1 {
                 described_object,

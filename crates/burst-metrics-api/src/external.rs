@@ -3,7 +3,6 @@
 
 use crate::accept::ResponseFormat;
 use crate::api_version::{ApiVersion, EXTERNAL_GROUP};
-use crate::catalog::ServedMetric;
 use crate::encoding::ListBody;
 use crate::list_options::ListOptions;
 use crate::metric_values::{MetricValues, SeriesValue};
@@ -15,6 +14,7 @@ use crate::status::StatusError;
 use crate::value_list::ValueListMeta;
 use burst_labels::Selector;
 use burst_model::config::{MetricsApisConfig, UnknownExternal};
+use burst_model::metric::ServedMetric;
 use std::collections::BTreeMap;
 
 const COLUMNS: [&str; 4] = ["Name", "Value", "Labels", "Age"];
@@ -26,7 +26,7 @@ pub(crate) fn answer(
     path: &ExternalMetricPath,
     options: &ListOptions,
 ) -> Result<MetricsResponse, StatusError> {
-    let Some(metric) = ServedMetric::find_external(sources.apis, &path.metric) else {
+    let Some(metric) = ServedMetric::find_external(sources.apis.counting, &path.metric) else {
         return unknown_metric(sources, format, path);
     };
     let values = MetricValues::read(sources, metric)?;
@@ -53,7 +53,9 @@ fn unknown_metric(
         let meta = ValueListMeta::without_values(ApiVersion::ExternalV1Beta1, format, sources.now);
         return Ok(meta.respond(&COLUMNS, 0, |_| {}));
     }
-    let names: Vec<_> = ServedMetric::all(sources.apis).map(ServedMetric::name).collect();
+    let names: Vec<_> = ServedMetric::all(sources.apis.counting)
+        .map(ServedMetric::name)
+        .collect();
     let (metric, names) = (&path.metric, names.join(", "));
     let message = format!("the server could not find the external metric {metric}: there are {names}");
     let details = StatusDetails {

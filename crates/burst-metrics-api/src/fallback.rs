@@ -1,15 +1,16 @@
 //! Decides which requests another adapter answers.
 //!
-//! A metric name that we serve is ours. Any other name belongs to the adapter that the configuration names for the group.
+//! A metric name that we serve is ours, and so is an alias unless another adapter has a metric of that name. Any other name belongs to the adapter that the configuration names for the group.
 
 use crate::adapters::{adapter, adapters};
+use crate::aliases;
 use crate::api_version::ApiVersion;
-use crate::catalog::ServedMetric;
 use crate::path::{ApiPath, ExternalMetricPath};
 use crate::policy_check;
 use crate::request::MetricsRequest;
 use crate::sources::MetricSources;
 use crate::status::StatusError;
+use burst_model::metric::ServedMetric;
 
 /// Returns whether another adapter answers a request. Only the name of the metric decides, not the object.
 ///
@@ -22,7 +23,7 @@ pub(crate) fn is_delegated(sources: &MetricSources<'_>, request: &MetricsRequest
     }
     match &request.path.target {
         ApiPath::Custom(api, path) => {
-            let is_ours = ServedMetric::find(sources.apis, &path.metric).is_some();
+            let is_ours = aliases::find(sources, &path.metric).is_some();
             Ok(adapter(sources.apis, *api).is_some() && !is_ours)
         }
         ApiPath::External(path) => is_external_delegated(sources, request, path),
@@ -36,7 +37,7 @@ fn is_external_delegated(
     path: &ExternalMetricPath,
 ) -> Result<bool, StatusError> {
     let has_adapter = adapter(sources.apis, ApiVersion::ExternalV1Beta1).is_some();
-    if !has_adapter || ServedMetric::find_external(sources.apis, &path.metric).is_some() {
+    if !has_adapter || ServedMetric::find_external(sources.apis.counting, &path.metric).is_some() {
         return Ok(false);
     }
     if sources.apis.policies.is_some() {

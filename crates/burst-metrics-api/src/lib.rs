@@ -33,6 +33,7 @@
 
 mod accept;
 pub mod adapters;
+mod aliases;
 mod api_version;
 mod catalog;
 pub mod connection;

@@ -1,7 +1,7 @@
 //! A value of a metric in thousandths, and its form as a Kubernetes quantity.
 
-use crate::catalog::{ReplicaMetric, RequestMetric};
 use burst_model::load::Load;
+use burst_model::metric::{ReplicaMetric, RequestMetric};
 use burst_model::request_rates::ServiceRate;
 use burst_quantity::Quantity;
 use std::fmt;

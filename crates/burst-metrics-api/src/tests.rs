@@ -243,6 +243,7 @@ fn get(path: &str) -> TestRequest<'_> {
     }
 }
 
+mod aliases;
 pub(crate) mod answer;
 mod arbitrary;
 mod custom;

@@ -32,6 +32,7 @@ pub mod hub_request;
 pub mod index;
 pub mod leader;
 pub mod load;
+pub mod metric;
 pub mod order;
 pub mod policies;
 pub mod quarantine;

@@ -21,6 +21,7 @@ const CONFIGURATION: &str = r#"{
     "requests": {"window": "60s", "report_interval": "5s", "in_flight": true,
         "hub": {"cluster": "hub", "authority": "hub.internal"}, "accept": {"filter_chain": "reports"}},
     "metrics_apis": {"filter_chain": "metrics", "labels": {"team": "web"}, "authorization": "api_server",
+        "aliases": {"free_replicas": "burst_headroom"},
         "fallback": {"custom": {"cluster": "other"}, "external": {"cluster": "other", "authority": "other.internal"}},
         "policies": {"default": "deny", "root_namespace": "istio-system"}}
 }"#;
@@ -115,8 +116,8 @@ fn a_refusal_of_an_unknown_key_names_it_and_lists_the_known_ones() {
         let Some(fields) = mutated.pointer_mut(&path).and_then(Value::as_object_mut) else {
             continue;
         };
-        // The labels of the metrics APIs are any keys.
-        if path == "/metrics_apis/labels" {
+        // The labels and the aliases of the metrics APIs are any keys.
+        if ["/metrics_apis/labels", "/metrics_apis/aliases"].contains(&path.as_str()) {
             continue;
         }
         let known = fields.keys().next().unwrap().clone();

@@ -1,5 +1,6 @@
 //! The behaviour of the filter, on the fake host.
 
+mod aliases;
 mod configuration;
 mod corruption;
 mod endpoints;

@@ -1,12 +1,14 @@
 //! Decides when to read what the other adapters list, and keeps what they answered.
 
 use super::{AdapterDiscoveryError, AdapterResources, adapters, read_resource_list, resource_list_path};
+use crate::aliases;
 use crate::api_version::ApiVersion;
 use burst_model::cluster_reader::HttpResponse;
 use burst_model::config::MetricsApisConfig;
 use burst_model::failure_state::StateChange;
 use burst_model::records::Record;
 use burst_model::time::Time;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// As often as kube-apiserver checks an aggregated API.
@@ -29,6 +31,8 @@ pub struct AdapterDiscovery {
     /// When the lists were requested last.
     requested: Option<Time>,
     under_way: usize,
+    /// The aliases that the adapter has taken, as of its last list.
+    taken_aliases: BTreeSet<String>,
 }
 
 /// A GET to be sent to an adapter, as [`DISCOVERY_USER`].
@@ -53,13 +57,18 @@ pub struct AdapterAnswer<'a> {
     pub record: Option<Vec<u8>>,
     /// Whether it begins or ceases to fail. A failure that the last leader has published is no change.
     pub change: Option<StateChange<'a, AdapterDiscoveryError>>,
+    /// Aliases that are not served any more, because the adapter now has metrics of these names.
+    pub taken_aliases: Vec<String>,
+    /// Aliases that are served again.
+    pub freed_aliases: Vec<String>,
 }
 
 impl AdapterDiscovery {
     /// Continues with what the last leader published.
     #[must_use]
-    pub fn new(resources: AdapterResources) -> Self {
+    pub fn new(resources: AdapterResources, apis: &MetricsApisConfig) -> Self {
         Self {
+            taken_aliases: taken_aliases(apis, &resources).unwrap_or_default(),
             resources,
             ..Self::default()
         }
@@ -91,6 +100,7 @@ impl AdapterDiscovery {
     /// Handles the answer of an adapter, or why it could not be asked. `None` if `admits` refuses to parse its body.
     pub fn on_response(
         &mut self,
+        apis: &MetricsApisConfig,
         api: ApiVersion,
         answer: Result<impl HttpResponse, String>,
         admits: impl FnOnce(&[u8]) -> bool,
@@ -109,13 +119,35 @@ impl AdapterDiscovery {
         let is_ok = listed.is_ok();
         let last_error = self.resources.error(api).cloned();
         let has_changed = self.resources.update(api, listed);
+        let (taken, freed) = self.update_aliases(apis);
         let error = self.resources.error(api);
         Some(AdapterAnswer {
             is_ok,
             record: has_changed.then(|| self.resources.to_bytes()),
             change: (error != last_error.as_ref()).then(|| error.map_or(StateChange::Recovered, StateChange::Failed)),
+            taken_aliases: taken,
+            freed_aliases: freed,
         })
     }
+
+    /// Returns the aliases that the adapter has taken since its last list, and those that it no longer has. While its
+    /// metrics are not known, there are none of both.
+    fn update_aliases(&mut self, apis: &MetricsApisConfig) -> (Vec<String>, Vec<String>) {
+        let Some(taken) = taken_aliases(apis, &self.resources) else {
+            return (Vec::new(), Vec::new());
+        };
+        let before = std::mem::replace(&mut self.taken_aliases, taken);
+        let after = &self.taken_aliases;
+        (
+            after.difference(&before).cloned().collect(),
+            before.difference(after).cloned().collect(),
+        )
+    }
+}
+
+fn taken_aliases(apis: &MetricsApisConfig, resources: &AdapterResources) -> Option<BTreeSet<String>> {
+    let taken = aliases::taken(apis, resources)?;
+    Some(taken.into_iter().map(str::to_owned).collect())
 }
 
 #[cfg(test)]
@@ -148,7 +180,9 @@ mod tests {
     }
 
     fn answer<'a>(discovery: &'a mut AdapterDiscovery, answer: Result<Answer<'_>, String>) -> AdapterAnswer<'a> {
-        discovery.on_response(API, answer, |_| true).unwrap()
+        discovery
+            .on_response(config().metrics_apis.as_deref().unwrap(), API, answer, |_| true)
+            .unwrap()
     }
 
     #[test]
@@ -180,7 +214,7 @@ mod tests {
         let first = answer(&mut discovery, Ok(Answer(503, "")));
         assert_eq!((first.is_ok, first.change), (false, Some(StateChange::Failed(&failed))));
         let published = AdapterResources::from_bytes(&first.record.unwrap()).unwrap();
-        let mut successor = AdapterDiscovery::new(published);
+        let mut successor = AdapterDiscovery::new(published, config().metrics_apis.as_deref().unwrap());
         let again = answer(&mut successor, Ok(Answer(503, "")));
         assert_eq!((again.record, again.change), (None, None), "the last leader logged it");
         let recovered = answer(&mut successor, Ok(LIST));
@@ -191,7 +225,10 @@ mod tests {
     fn a_list_in_quarantine_changes_nothing() {
         let mut discovery = AdapterDiscovery::default();
         tick(&mut discovery, 100);
-        assert_eq!(discovery.on_response(API, Ok(LIST), |_| false), None);
+        assert_eq!(
+            discovery.on_response(config().metrics_apis.as_deref().unwrap(), API, Ok(LIST), |_| false),
+            None
+        );
         assert_eq!(tick(&mut discovery, 130), ["adapter"], "it is asked again");
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn adapter(apis: &MetricsApisConfig, api: ApiVersion) -> Option<&Adap
 /// The resources that the other adapters list, or why they could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdapterResources {
-    /// By the path of the version. A version that is absent has no resources.
+    /// By the path of the version. A version that is absent was not read yet.
     versions: Vec<(String, Result<Vec<AdapterResource>, AdapterDiscoveryError>)>,
 }
 
@@ -44,7 +44,7 @@ impl AdapterResources {
     /// Stores the answer of an adapter. Returns whether it differs from the stored one.
     pub fn update(&mut self, api: ApiVersion, listed: Result<Vec<AdapterResource>, AdapterDiscoveryError>) -> bool {
         let is_unchanged = match &listed {
-            Ok(resources) => self.error(api).is_none() && self.resources(api) == resources,
+            Ok(resources) => self.find(api).is_some_and(|stored| stored.as_ref() == Ok(resources)),
             Err(error) => self.error(api) == Some(error),
         };
         if is_unchanged {
@@ -67,6 +67,14 @@ impl AdapterResources {
         self.find(api)
             .and_then(|listed| listed.as_ref().ok())
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of the custom metrics in all versions. `None` while the list of a version is missing.
+    pub(crate) fn custom_metrics(&self) -> Option<impl Iterator<Item = &str>> {
+        let [first, second] = [ApiVersion::CustomV1Beta1, ApiVersion::CustomV1Beta2]
+            .map(|api| self.find(api).and_then(|listed| listed.as_ref().ok()));
+        let resources = first?.iter().chain(second?);
+        Some(resources.filter_map(|resource| Some(resource.name.split_once('/')?.1)))
     }
 
     fn find(&self, api: ApiVersion) -> Option<&Result<Vec<AdapterResource>, AdapterDiscoveryError>> {

@@ -6,8 +6,9 @@
 
 use super::{adapter_resources, served_resources};
 use crate::adapters::AdapterResource;
+use crate::aliases;
 use crate::api_version::{ApiVersion, CUSTOM_GROUP, EXTERNAL_GROUP};
-use crate::catalog::{DescribedKind, ServedMetric};
+use crate::catalog::DescribedKind;
 use crate::encoding::{Encoding, TypeMeta};
 use crate::objects::{
     ApiGroupDiscovery, ApiGroupDiscoveryList, ApiResource, ApiResourceDiscovery, ApiSubresourceDiscovery,
@@ -81,10 +82,10 @@ fn described_item(
     remaining: &mut RemainingResources<'_>,
 ) -> ApiResourceDiscovery {
     let resource = kind.name();
-    let served = ServedMetric::all(sources.apis)
-        .filter(|metric| kind.has(*metric))
+    let served = aliases::names(sources, kind)
+        .into_iter()
         .map(|metric| ApiSubresourceDiscovery {
-            subresource: metric.name().to_owned(),
+            subresource: metric.to_owned(),
             response_kind: response_kind(api, api.list_kind()),
             verbs: vec!["get".to_owned()],
         });

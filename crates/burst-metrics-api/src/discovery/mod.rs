@@ -5,12 +5,14 @@ mod aggregated;
 
 use crate::accept::{ResponseFormat, Transform};
 use crate::adapters::AdapterResource;
+use crate::aliases;
 use crate::api_version::{ApiVersion, CUSTOM_GROUP, EXTERNAL_GROUP};
-use crate::catalog::{DescribedKind, ServedMetric};
+use crate::catalog::DescribedKind;
 use crate::encoding::{self, Encoding, TypeMeta};
 use crate::objects::{ApiGroup, ApiGroupList, ApiResource, ApiResourceList, GroupVersionForDiscovery, Verbs};
 use crate::sources::MetricSources;
 use burst_model::hash;
+use burst_model::metric::ServedMetric;
 use burst_model::serve::{LocalReply, has_tag};
 use prost::Message;
 use serde::Serialize;
@@ -159,7 +161,7 @@ fn served_resources(sources: &MetricSources<'_>, api: ApiVersion) -> Vec<ApiReso
 }
 
 fn external_resources(sources: &MetricSources<'_>) -> Vec<ApiResource> {
-    let metrics = ServedMetric::all(sources.apis)
+    let metrics = ServedMetric::all(sources.apis.counting)
         .map(|metric| resource(metric.name().to_owned(), true, &metric.kind(), vec!["get".to_owned()]));
     let item = resource(EXTERNAL_ITEM_RESOURCE.to_owned(), true, EXTERNAL_ITEM_KIND, Vec::new());
     metrics.chain([item]).collect()
@@ -168,10 +170,10 @@ fn external_resources(sources: &MetricSources<'_>) -> Vec<ApiResource> {
 /// The metrics of a kind of objects, as its subresources. They share one kind: kubectl does not look up subresources by
 /// kind.
 fn custom_resources(sources: &MetricSources<'_>, api: ApiVersion, kind: &DescribedKind) -> Vec<ApiResource> {
-    ServedMetric::all(sources.apis)
-        .filter(|metric| kind.has(*metric))
+    aliases::names(sources, kind)
+        .into_iter()
         .map(|metric| {
-            let name = format!("{}/{}", kind.name(), metric.name());
+            let name = format!("{}/{metric}", kind.name());
             resource(name, kind.is_namespaced(), api.list_kind(), vec!["get".to_owned()])
         })
         .collect()

@@ -5,12 +5,12 @@
 mod replicas;
 mod requests;
 
-use crate::catalog::ServedMetric;
 use crate::milli_value::MilliValue;
 use crate::sources::MetricSources;
 use crate::status::StatusError;
 use burst_kube::label_text::LabelText;
 use burst_model::index::{SERIES, SERVICES};
+use burst_model::metric::ServedMetric;
 use burst_model::time::Time;
 use replicas::ReplicaValues;
 use requests::RequestValues;

@@ -1,12 +1,12 @@
 //! Values from the replica counts of the snapshot.
 
 use super::{ObjectValue, namespace_of};
-use crate::catalog::ReplicaMetric;
 use crate::milli_value::MilliValue;
 use crate::sources::MetricSources;
 use crate::status::StatusError;
 use burst_model::index::SERIES;
 use burst_model::load::Load;
+use burst_model::metric::ReplicaMetric;
 use burst_model::serve::cache::Freshness;
 use burst_model::snapshot::{Section, Snapshot};
 use burst_model::time::Time;

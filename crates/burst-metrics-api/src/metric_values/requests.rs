@@ -1,12 +1,12 @@
 //! Values from the requests that the proxies count.
 
 use super::{ObjectValue, namespace_of, stale};
-use crate::catalog::RequestMetric;
 use crate::milli_value::MilliValue;
 use crate::sources::MetricSources;
 use crate::status::StatusError;
 use burst_kube::label_text::LabelText;
 use burst_model::index::SERVICES;
+use burst_model::metric::RequestMetric;
 use burst_model::request_rates::{RateSums, Rates, ServiceRate};
 use burst_model::snapshot::{Section, Snapshot};
 use std::collections::BTreeSet;

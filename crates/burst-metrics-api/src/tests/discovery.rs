@@ -1,7 +1,7 @@
 //! Tests of the documents that need no snapshot: discovery, health and OpenAPI.
 
 use super::*;
-use crate::catalog::ServedMetric;
+use burst_model::metric::ServedMetric;
 use std::collections::BTreeSet;
 
 pub(super) const AGGREGATED: &[u8] = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -179,7 +179,7 @@ fn the_docs_name_every_metric_and_no_other() {
     let all = |scope| {
         let mut server = TestServer::unsynced();
         server.set_counting(Some(CountingSettings { scope, in_flight: true }));
-        ServedMetric::all(server.apis())
+        ServedMetric::all(server.apis().counting)
             .map(ServedMetric::name)
             .collect::<Vec<_>>()
     };

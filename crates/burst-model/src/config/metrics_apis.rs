@@ -38,6 +38,7 @@ pub(super) fn check(
         fallback: fallback(raw.fallback)?,
         counting,
         policies: raw.policies.map(policies::check).transpose()?,
+        aliases: raw.aliases.check(counting)?,
     }))
 }
 

@@ -1,6 +1,7 @@
 //! The configuration of the filter: first as written (`raw.rs`), then checked. A configuration replaces the one before it
 //! only if all of it is valid.
 
+mod aliases;
 pub(crate) mod duration;
 mod metrics_apis;
 mod origin;
@@ -21,6 +22,7 @@ pub use sync::{NoStreams, SyncConfig};
 use crate::hash;
 use crate::kube::Source;
 use crate::load::Percent;
+use crate::metric::ServedMetric;
 use crate::name::Name;
 use crate::printable::printable;
 use crate::request_rates::CountingSettings;
@@ -147,6 +149,8 @@ pub struct MetricsApisConfig {
     pub counting: Option<CountingSettings>,
     /// Which user may read which external metric; `None` if only the API server decides.
     pub policies: Option<PoliciesConfig>,
+    /// Other names of custom metrics, each with the metric that it stands for.
+    pub aliases: BTreeMap<String, ServedMetric>,
 }
 
 /// Which user may read which external metric.

@@ -2,6 +2,7 @@
 //! files beside it. The table of docs/configuration.md lists the same keys, and a test compares the two.
 
 use super::RequestPath;
+use super::aliases::RawAliases;
 use burst_kube::{only_from_objects, only_from_strings};
 use burst_policy::DefaultDecision;
 use burst_policy::raw::RawInlinePolicy;
@@ -130,6 +131,8 @@ pub(crate) struct RawMetricsApis {
     #[serde(default)]
     pub(crate) fallback: RawFallback,
     pub(crate) policies: Option<RawPolicies>,
+    #[serde(default)]
+    pub(super) aliases: RawAliases,
 }
 
 #[derive(Debug, Default, Deserialize)]
