@@ -1,6 +1,7 @@
 //! Decides which requests another adapter answers.
 //!
-//! A metric name that we serve is ours, and so is an alias unless another adapter has a metric of that name. Any other name belongs to the adapter that the configuration names for the group.
+//! A metric name that we serve is ours, and so is an alias unless another adapter has a metric of that name. Any other name
+//! belongs to the adapter that the configuration names for the group.
 
 use crate::adapters::{adapter, adapters};
 use crate::aliases;
