@@ -33,6 +33,7 @@ mod requests;
 mod restart;
 mod reviews;
 mod roles;
+mod signals;
 mod spokes;
 mod staleness;
 mod stats;

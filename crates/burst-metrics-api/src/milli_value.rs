@@ -22,8 +22,8 @@ impl MilliValue {
             ReplicaMetric::Current => replicas(load.current),
             ReplicaMetric::Max => replicas(load.max),
             ReplicaMetric::Target => replicas(load.target),
-            ReplicaMetric::Headroom => replicas(load.max.saturating_sub(load.current)),
-            ReplicaMetric::Utilization => (u64::from(load.current) * 1000).checked_div(load.max.into()),
+            ReplicaMetric::Headroom => replicas(load.headroom()),
+            ReplicaMetric::Utilization => load.utilization_milli(),
         };
         milli.map(Self::new)
     }

@@ -1,7 +1,7 @@
 //! Computes the three numbers of the header from the replicas of an HPA.
 
 /// The load of a workload or Service, in replicas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Load {
     /// `status.currentReplicas`.
     pub current: u32,
@@ -23,6 +23,18 @@ impl Load {
             target: if target == 0 { max } else { target },
             max,
         }
+    }
+
+    /// The replicas that can still be added: the maximum minus the current ones, and 0 above the maximum.
+    #[must_use]
+    pub fn headroom(self) -> u32 {
+        self.max.saturating_sub(self.current)
+    }
+
+    /// The current replicas in thousandths of the maximum, rounded down. `None` if the maximum is 0.
+    #[must_use]
+    pub fn utilization_milli(self) -> Option<u64> {
+        (u64::from(self.current) * 1000).checked_div(self.max.into())
     }
 }
 

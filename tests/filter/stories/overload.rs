@@ -228,7 +228,11 @@ fn bulk_replies_in_flight_are_bounded_and_small_replies_are_not() {
     let all = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/*/burst_headroom";
     let one = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/services/web/burst_headroom";
     let by_alice = |path| Request::get(path).header("x-remote-user", "alice");
-    for (bulk, route, busy) in [(services(), web(), 503), (by_alice(all), over_mutual_tls(), 429)] {
+    for (bulk, route, busy) in [
+        (services(), web(), 503),
+        (Request::get("/burstmetrics/services?format=json"), web(), 503),
+        (by_alice(all), over_mutual_tls(), 429),
+    ] {
         let (envoy, worker) = with_many_apps();
         let ask = || worker.request(bulk.clone(), route.clone());
         let whole = ask();

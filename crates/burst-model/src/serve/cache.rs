@@ -2,13 +2,14 @@
 //! tick. A response costs one look-up by Envoy's cluster name.
 
 use super::bulk_body::BulkBody;
+use super::format::{Format, Rendered, Rows};
 use super::header;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
 use crate::kube::Source;
 use crate::name::{Name, ObjectName};
 use crate::records::Confirmed;
-use crate::snapshot::{Entry, InvalidSnapshot, Snapshot};
+use crate::snapshot::{Entry, InvalidSnapshot, Section, Snapshot};
 use crate::time::Time;
 use crate::upstream::{Unmapped, UpstreamHints, UpstreamTarget};
 use foldhash::fast::RandomState;
@@ -64,6 +65,20 @@ pub struct ServingCache {
     /// By Service, for clusters with endpoints of several Services.
     services: HeaderCache<ObjectName>,
     bulk_bodies: HashMap<Box<str>, Rc<BulkBody>>,
+    /// By kind, [the hash of its rows](Section::content_hash).
+    row_hashes: HashMap<Box<str>, u64>,
+    /// The last bulk body in another format. Only one is kept, because the memory of a VM never shrinks.
+    formatted: Option<Rc<FormattedBody>>,
+}
+
+/// All rows of a kind in a format.
+#[derive(Debug)]
+pub(super) struct FormattedBody {
+    kind: Box<str>,
+    format: Format,
+    as_of: Time,
+    pub(super) content_type: &'static str,
+    pub(super) body: Rc<[u8]>,
 }
 
 impl ServingCache {
@@ -78,7 +93,7 @@ impl ServingCache {
     pub fn drop_snapshot(&mut self) {
         self.snapshot = None;
         self.clear_headers();
-        self.bulk_bodies.clear();
+        self.clear_bodies();
     }
 
     /// Replaces the cached snapshot by these bytes.
@@ -88,7 +103,7 @@ impl ServingCache {
     pub fn take(&mut self, bytes: Vec<u8>) -> Result<(), InvalidSnapshot> {
         self.snapshot = Some(Snapshot::open(bytes)?);
         self.clear_headers();
-        self.bulk_bodies.clear();
+        self.clear_bodies();
         Ok(())
     }
 
@@ -201,6 +216,12 @@ impl ServingCache {
         self.services.clear();
     }
 
+    fn clear_bodies(&mut self) {
+        self.bulk_bodies.clear();
+        self.row_hashes.clear();
+        self.formatted = None;
+    }
+
     /// The header of the first target that has a load.
     fn make_header(&self, config: &Config, upstreams: &[UpstreamTarget]) -> Result<Rc<str>, Absence> {
         if let Some(constant) = &config.header.constant {
@@ -244,14 +265,52 @@ impl ServingCache {
         if let Some(bulk) = self.bulk_bodies.get(kind) {
             return Some(bulk.clone());
         }
-        let section = self
-            .snapshot
-            .as_ref()?
-            .section(kind)
-            .filter(|section| !section.is_empty())?;
+        let section = self.section(kind).filter(|section| !section.is_empty())?;
         let bulk = Rc::new(BulkBody::render(section));
         self.bulk_bodies.insert(kind.into(), bulk.clone());
         Some(bulk)
+    }
+
+    /// The rows of a kind.
+    pub(super) fn section(&self, kind: &str) -> Option<Section<'_>> {
+        self.snapshot.as_ref()?.section(kind)
+    }
+
+    /// The entity tag of all rows of a kind in a format. It is that of no rows if there are none. `None` if nothing was read.
+    pub(super) fn formatted_etag(&mut self, kind: &str, format: &Format) -> Option<String> {
+        let as_of = self.as_of?;
+        let hash = match self.row_hashes.get(kind) {
+            Some(known) => *known,
+            None => {
+                let hash = self.section(kind).map_or(0, Section::content_hash);
+                self.row_hashes.insert(kind.into(), hash);
+                hash
+            }
+        };
+        Some(format.etag(hash, as_of))
+    }
+
+    /// All rows of a kind in a format, rendered at most once for each read of the cluster if clients ask for one format.
+    /// `None` if nothing was read.
+    pub(super) fn formatted_body(&mut self, kind: &str, format: &Format) -> Option<Rc<FormattedBody>> {
+        let as_of = self.as_of?;
+        let is_same =
+            |known: &&Rc<FormattedBody>| *known.kind == *kind && known.format == *format && known.as_of == as_of;
+        if let Some(known) = self.formatted.as_ref().filter(is_same) {
+            return Some(known.clone());
+        }
+        // The old one is freed first: the memory of a VM never shrinks.
+        self.formatted = None;
+        let Rendered { content_type, body } = format.render(kind, &Rows::All(self.section(kind)), as_of);
+        let rendered = Rc::new(FormattedBody {
+            kind: kind.into(),
+            format: format.clone(),
+            as_of,
+            content_type,
+            body: body.into_bytes().into(),
+        });
+        self.formatted = Some(rendered.clone());
+        Some(rendered)
     }
 }
 

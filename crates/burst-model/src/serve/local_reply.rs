@@ -53,9 +53,10 @@ impl LocalReply {
 /// Returns whether the value of `If-None-Match` is one entity tag, and not a list or `*`.
 #[must_use]
 pub(crate) fn is_tag(tags: &[u8]) -> bool {
-    let quoted = tags.strip_prefix(b"W/").unwrap_or(tags);
-    let opaque = quoted.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
-    opaque.is_some_and(|opaque| !opaque.iter().any(|b| matches!(b, b'"' | b',')))
+    let inner = opaque(tags)
+        .strip_prefix(b"\"")
+        .and_then(|rest| rest.strip_suffix(b"\""));
+    inner.is_some_and(|inner| !inner.iter().any(|b| matches!(b, b'"' | b',')))
 }
 
 /// Returns whether a list of entity tags contains this one, by weak comparison.
@@ -63,5 +64,10 @@ pub(crate) fn is_tag(tags: &[u8]) -> bool {
 #[must_use]
 pub fn has_tag(tags: &[u8], etag: &str) -> bool {
     let mut tags = tags.split(|b| *b == b',').map(<[u8]>::trim_ascii);
-    tags.any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == etag.as_bytes())
+    tags.any(|tag| tag == b"*" || opaque(tag) == opaque(etag.as_bytes()))
+}
+
+/// An entity tag without the mark of a weak one.
+fn opaque(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(b"W/").unwrap_or(tag)
 }

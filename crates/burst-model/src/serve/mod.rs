@@ -3,6 +3,7 @@
 mod bulk_body;
 pub mod burst;
 pub mod cache;
+mod format;
 pub mod header;
 mod local_reply;
 

@@ -181,6 +181,13 @@ impl<'a> Section<'a> {
         (0..self.rows).filter_map(move |row| self.row(row))
     }
 
+    /// A hash of what its rows say: names and numbers, without labels. Equal rows have equal hashes in every snapshot.
+    #[must_use]
+    pub fn content_hash(self) -> u64 {
+        let rows = self.rows().map(|row| hash::of(&(row.name, row.label, row.load)));
+        rows.fold(0, |sum, row| hash::of(&(sum, row)))
+    }
+
     /// The row of `namespace/name`.
     #[must_use]
     pub fn find(self, name: &str) -> Option<Entry<'a>> {

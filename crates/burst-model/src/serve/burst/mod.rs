@@ -1,12 +1,13 @@
 //! The endpoints `/burstmetrics/…`. A 503 says whether the cluster was never read or the snapshot is too old.
 
 mod path;
+mod query;
 mod waiting;
 
 pub use waiting::{WaitingRequest, too_many_waiting};
 
-use super::bulk_body::BulkBody;
 use super::cache::{Freshness, ServingCache};
+use super::format::{Format, Rendered, Rows};
 use super::header;
 use super::local_reply::{LocalReply, has_tag};
 use crate::config::{Config, EndpointsConfig, Origin};
@@ -16,6 +17,7 @@ use crate::kube::ObjectKind;
 use crate::order::sort_by;
 use crate::time::Time;
 use path::{BurstPath, InvalidPath};
+use std::rc::Rc;
 use std::time::Duration;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -73,9 +75,9 @@ pub fn answer(
         Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
-        Ok(target) => match path::wait(rest) {
-            Err(error) => text(400, format!("the parameter wait {error}\n")),
-            Ok(wait) => return Some(waiting::answer(config, cache, target, request, wait)),
+        Ok(target) => match query::parse(rest, target) {
+            Err(error) => text(400, format!("{error}\n")),
+            Ok(query) => return Some(waiting::answer(config, cache, target, request, query)),
         },
     };
     Some(BurstReply::Now(reply))
@@ -86,11 +88,13 @@ fn answer_target(
     config: &Config,
     cache: &mut ServingCache,
     target: &BurstPath<'_>,
+    format: Option<&Format>,
     if_none_match: Option<&[u8]>,
 ) -> LocalReply {
     unavailable(config, cache)
-        .or_else(|| find(cache, target, if_none_match))
+        .or_else(|| find(cache, target, format, if_none_match))
         .or_else(|| unreadable(config, cache, target))
+        .or_else(|| no_rows(cache, target, format?, if_none_match))
         .unwrap_or_else(|| LocalReply::empty(204))
 }
 
@@ -189,15 +193,58 @@ pub fn busy(bulk: &LocalReply) -> LocalReply {
     answer
 }
 
-fn find(cache: &mut ServingCache, target: &BurstPath<'_>, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
-    match target {
-        BurstPath::Bulk { kind } => cache.bulk_body(kind).map(|bulk| bulk_reply(&bulk, if_none_match)),
-        BurstPath::Single { kind, name } => {
-            let section = cache.snapshot().and_then(|snapshot| snapshot.section(kind));
-            let entry = section.and_then(|section| section.find(name));
-            entry.map(|entry| text(200, header::value(&entry)))
+fn find(
+    cache: &mut ServingCache,
+    target: &BurstPath<'_>,
+    format: Option<&Format>,
+    if_none_match: Option<&[u8]>,
+) -> Option<LocalReply> {
+    match (target, format) {
+        (BurstPath::Bulk { kind }, None) => {
+            let bulk = cache.bulk_body(kind)?;
+            Some(bulk_reply(bulk.etag(), JSON, || bulk.body(), if_none_match))
+        }
+        (BurstPath::Bulk { kind }, Some(format)) => {
+            cache.section(kind).filter(|section| !section.is_empty())?;
+            formatted_bulk(cache, kind, format, if_none_match)
+        }
+        (BurstPath::Single { kind, name }, None) => {
+            let entry = cache.section(kind)?.find(name)?;
+            Some(text(200, header::value(&entry)))
+        }
+        (BurstPath::Single { kind, name }, Some(format)) => {
+            let entry = cache.section(kind)?.find(name)?;
+            let Rendered { content_type, body } = format.render(kind, &Rows::One(entry), cache.as_of()?);
+            Some(LocalReply::new(200, content_type, body.into_bytes()))
         }
     }
+}
+
+/// The reply in a format if a kind has no rows: pollers expect a document, and take 204 for a failure.
+fn no_rows(
+    cache: &mut ServingCache,
+    target: &BurstPath<'_>,
+    format: &Format,
+    if_none_match: Option<&[u8]>,
+) -> Option<LocalReply> {
+    match target {
+        BurstPath::Bulk { kind } => formatted_bulk(cache, kind, format, if_none_match),
+        BurstPath::Single { .. } => None,
+    }
+}
+
+fn formatted_bulk(
+    cache: &mut ServingCache,
+    kind: &str,
+    format: &Format,
+    if_none_match: Option<&[u8]>,
+) -> Option<LocalReply> {
+    let etag = cache.formatted_etag(kind, format)?;
+    if let Some(unchanged) = not_modified(&etag, if_none_match) {
+        return Some(unchanged);
+    }
+    let bulk = cache.formatted_body(kind, format)?;
+    Some(bulk_reply(&etag, bulk.content_type, || bulk.body.clone(), None))
 }
 
 /// The reply if nothing was found, but a list that was not read may contain it.
@@ -217,11 +264,18 @@ fn text(status: u16, body: impl Into<String>) -> LocalReply {
     LocalReply::new(status, TEXT, body.into().into_bytes())
 }
 
-fn bulk_reply(bulk: &BulkBody, if_none_match: Option<&[u8]>) -> LocalReply {
-    if if_none_match.is_some_and(|tags| has_tag(tags, bulk.etag())) {
-        return LocalReply::empty(304).with("etag", bulk.etag());
-    }
-    LocalReply::new(200, JSON, bulk.body()).with("etag", bulk.etag())
+fn bulk_reply(
+    etag: &str,
+    content_type: &str,
+    body: impl FnOnce() -> Rc<[u8]>,
+    if_none_match: Option<&[u8]>,
+) -> LocalReply {
+    not_modified(etag, if_none_match).unwrap_or_else(|| LocalReply::new(200, content_type, body()).with("etag", etag))
+}
+
+fn not_modified(etag: &str, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
+    let is_known = if_none_match.is_some_and(|tags| has_tag(tags, etag));
+    is_known.then(|| LocalReply::empty(304).with("etag", etag))
 }
 
 #[cfg(test)]

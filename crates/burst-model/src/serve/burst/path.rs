@@ -1,10 +1,7 @@
-//! The paths under the prefix: `/KIND` and `/KIND/NAMESPACE/NAME`, with or without a trailing slash, and the parameter
-//! `wait`. Other parameters are ignored.
+//! The paths under the prefix: `/KIND` and `/KIND/NAMESPACE/NAME`, with or without a trailing slash.
 
-use crate::config::duration::{self, NotADuration};
 use percent_encoding::percent_decode;
 use std::borrow::Cow;
-use std::time::Duration;
 
 /// The longest path that is parsed. A kind and two names are shorter, even percent-encoded.
 const MAX_BYTES: usize = 2048;
@@ -58,19 +55,8 @@ pub(super) fn parse(path: &[u8]) -> Result<BurstPath<'_>, InvalidPath> {
     }
 }
 
-/// Parses the parameter `wait` of a path: for how long the request may wait for a change. `None` if there is none.
-pub(super) fn wait(path: &[u8]) -> Result<Option<Duration>, NotADuration> {
-    let path = path.split(|b| *b == b'#').next().unwrap_or_default();
-    let query = path.splitn(2, |b| *b == b'?').nth(1).unwrap_or_default();
-    let mut parameters = query.split(|b| *b == b'&');
-    let Some(wait) = parameters.find_map(|parameter| parameter.strip_prefix(b"wait=")) else {
-        return Ok(None);
-    };
-    let wait = decode(wait).map_err(|_| NotADuration)?;
-    duration::parse(&wait).map(Some)
-}
-
-fn decode(segment: &[u8]) -> Result<Cow<'_, str>, InvalidPath> {
+/// Decodes a segment, or the value of a parameter.
+pub(super) fn decode(segment: &[u8]) -> Result<Cow<'_, str>, InvalidPath> {
     percent_decode(segment).decode_utf8().map_err(|_| InvalidPath::NotText)
 }
 
@@ -113,37 +99,10 @@ mod tests {
         assert_eq!(parse(&[b'/'; MAX_BYTES + 1]), Err(InvalidPath::TooLong));
     }
 
-    #[test]
-    fn the_wait_is_a_parameter_of_the_query() {
-        for (path, expected) in [
-            ("/services", Ok(None)),
-            ("/services?", Ok(None)),
-            ("/services?watch=1", Ok(None)),
-            ("/services?await=1s", Ok(None)),
-            ("/wait=1s", Ok(None)),
-            ("/services#?wait=1s", Ok(None)),
-            ("/services?wait=10s", Ok(Some(10_000))),
-            ("/services/?a=b&wait=1m30s&wait=1s", Ok(Some(90_000))),
-            ("/services?wait=500%6Ds", Ok(Some(500))),
-            ("/services?wait=0s#x", Ok(Some(0))),
-            ("/services?wait=", Err(NotADuration)),
-            ("/services?wait=10", Err(NotADuration)),
-            ("/services?wait=-1s", Err(NotADuration)),
-            ("/services?wait=%ff", Err(NotADuration)),
-        ] {
-            assert_eq!(
-                wait(path.as_bytes()),
-                expected.map(|wait| wait.map(Duration::from_millis)),
-                "{path}"
-            );
-        }
-    }
-
     proptest! {
         #[test]
         fn arbitrary_bytes_do_not_panic(path in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = parse(&path);
-            let _ = wait(&path);
         }
     }
 }

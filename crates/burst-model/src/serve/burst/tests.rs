@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::rc::Rc;
 use std::time::Duration;
 
+mod formats;
 mod path_variants;
 mod waiting;
 

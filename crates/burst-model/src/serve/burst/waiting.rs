@@ -2,9 +2,11 @@
 //! entity tag, or when the wait is over. Most of these requests come from spokes.
 
 use super::path::BurstPath;
+use super::query::BurstQuery;
 use super::{BurstReply, BurstRequest, answer_target, confirm, text};
 use crate::config::Config;
 use crate::serve::cache::ServingCache;
+use crate::serve::format::Format;
 use crate::serve::local_reply::{LocalReply, is_tag};
 use crate::time::Time;
 use std::time::Duration;
@@ -16,6 +18,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct WaitingRequest {
     kind: Box<str>,
+    format: Option<Format>,
     /// The entity tag of the rows that the client has.
     etag: Box<str>,
     since: Time,
@@ -28,13 +31,15 @@ pub(super) fn answer(
     cache: &mut ServingCache,
     target: &BurstPath<'_>,
     request: BurstRequest<'_>,
-    wait: Option<Duration>,
+    query: BurstQuery,
 ) -> BurstReply {
-    let reply = answer_target(config, cache, target, request.if_none_match);
+    let BurstQuery { wait, format } = query;
+    let reply = answer_target(config, cache, target, format.as_ref(), request.if_none_match);
     let tag = request.if_none_match.filter(|tags| reply.status == 304 && is_tag(tags));
     match (target, tag, wait) {
         (BurstPath::Bulk { kind }, Some(tag), Some(wait)) if !wait.is_zero() => BurstReply::Waiting(WaitingRequest {
             kind: (&**kind).into(),
+            format,
             etag: String::from_utf8_lossy(tag).into(),
             since: request.now,
             end: request.now.after(wait.min(MAX_WAIT)),
@@ -49,7 +54,7 @@ impl WaitingRequest {
         let target = BurstPath::Bulk {
             kind: (&*self.kind).into(),
         };
-        let reply = answer_target(config, cache, &target, Some(self.etag.as_bytes()));
+        let reply = answer_target(config, cache, &target, self.format.as_ref(), Some(self.etag.as_bytes()));
         let waited = Some(now.since(self.since));
         (reply.status != 304 || self.is_over(now)).then(|| confirm(reply, cache, now, waited))
     }

@@ -1,0 +1,118 @@
+//! The examples of `filter-config/` for docs/signals.md, with the ports of a test.
+
+use std::fs;
+
+use burst_testkit::{
+    Envoy, Version,
+    filter::{Backend, PATIENCE},
+    http::{Answer, Request, ask},
+    repository, wait, wasm,
+};
+use serde_json::{Value, json};
+
+on_each_envoy!(each_format_of_the_shipped_example_has_its_answer);
+
+/// The Service that takes the place of `shop/web`.
+const SERVICE: &str = "default/ngsa-svc-1";
+
+/// One of the examples that ship, before this backend.
+struct Example {
+    envoy: Envoy,
+}
+
+impl Example {
+    #[track_caller]
+    fn start(version: Version, file: &str, backend: &Backend) -> Self {
+        let path = repository().join("filter-config").join(file);
+        let shipped = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let changes = [
+            ("target/wasm/", format!("{}/", wasm("").display())),
+            ("port_value: 8080}}", "port_value: 0}}\n      name: main".to_owned()),
+            ("port_value: 8002", format!("port_value: {}", backend.upstream_port())),
+            ("port_value: 8001", format!("port_value: {}", backend.kube_port())),
+            ("\"shop/web\"", format!("\"{SERVICE}\"")),
+        ];
+        let bootstrap = changes.into_iter().fold(shipped, |text, (ships, here)| {
+            assert!(text.contains(ships), "`{ships}` is not in {file}");
+            text.replace(ships, &here)
+        });
+        Self {
+            envoy: Envoy::start(version, &bootstrap, 1),
+        }
+    }
+
+    fn ask(&self, host: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let url = format!("http://{}{path}", self.envoy.listener("main"));
+        let request = Request::of("GET", &url).headers(headers).host(host);
+        ask(&request).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// The answer of the endpoints.
+    fn poll(&self, path: &str) -> Answer {
+        self.ask("burst.internal", path, &[])
+    }
+
+    #[track_caller]
+    fn wait_for(&self, path: &str, what: &str, fits: impl Fn(&Answer) -> bool) {
+        wait::for_ok(PATIENCE, what, || {
+            let answer = self.poll(path);
+            if fits(&answer) {
+                Ok(())
+            } else {
+                Err(format!("{answer:?}"))
+            }
+        });
+    }
+}
+
+fn each_format_of_the_shipped_example_has_its_answer(version: Version) {
+    let backend = Backend::sample();
+    let example = Example::start(version, "15-formats.yaml", &backend);
+    let one = |format: &str| format!("/burstmetrics/services/{SERVICE}?format={format}");
+    example.wait_for(&one("weight"), "a weight", |answer| {
+        (answer.status, answer.body.as_str()) == (200, "80")
+    });
+
+    let json = example.poll("/burstmetrics/services?format=json");
+    assert_eq!(json.header("content-type"), Some("application/json; charset=utf-8"));
+    let loads: Value = serde_json::from_str(&json.body).expect("JSON");
+    let load = &loads[SERVICE];
+    let wanted = json!({
+        "service": "default/ngsa-1", "current": 1, "target": 4, "max": 5, "headroom": 4, "utilization": 0.2,
+        "asOf": load["asOf"],
+    });
+    assert_eq!(*load, wanted);
+    let tag = json.header("etag").expect("a tag");
+    let again = example.ask(
+        "burst.internal",
+        "/burstmetrics/services?format=json",
+        &[("if-none-match", tag)],
+    );
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+
+    let prometheus = example.poll("/burstmetrics/services?format=prometheus");
+    let content_type = "text/plain; version=0.0.4; charset=utf-8";
+    assert_eq!(prometheus.header("content-type"), Some(content_type));
+    let sample = "\nburst_headroom{namespace=\"default\",service=\"ngsa-svc-1\"} 4\n";
+    assert!(prometheus.body.contains(sample), "{}", prometheus.body);
+
+    let gtm = example.poll("/burstmetrics/services?format=gtm&domain=example.akadns.net&datacenter=east");
+    assert_eq!(gtm.header("content-type"), Some("application/xml; charset=utf-8"));
+    for part in [
+        "<load-object domain=\"example.akadns.net\" timestamp=\"2",
+        "<datacenter name=\"east\">",
+        "<resource name=\"default/ngsa-svc-1\">",
+    ] {
+        assert!(gtm.body.contains(part), "{part}: {}", gtm.body);
+    }
+
+    let unknown = example.poll("/burstmetrics/services?format=yaml");
+    assert_eq!(unknown.status, 400);
+    let public = example.ask("shop.example.com", "/burstmetrics/services?format=json", &[]);
+    assert_eq!(public.body, "hello\n", "another host gets what the upstream answers");
+
+    backend.scale_ngsa_1(5);
+    example.wait_for(&one("weight"), "the weight of a full service", |answer| {
+        answer.body == "1"
+    });
+}
