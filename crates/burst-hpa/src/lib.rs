@@ -23,6 +23,7 @@ pub mod lint;
 mod locate;
 pub mod metric;
 pub mod migrate;
+mod nearest;
 pub mod node;
 mod options;
 pub mod selector;

@@ -1,21 +1,29 @@
 //! The command line.
 
+#[cfg(feature = "live")]
+mod cluster;
 mod examples;
 mod kubernetes;
 #[cfg(feature = "live")]
 mod live;
+mod output;
 mod parse;
 mod policy;
+mod shell;
 
-pub use kubernetes::KubernetesArgs;
+#[cfg(feature = "live")]
+pub use cluster::ClusterArgs;
+pub use kubernetes::{KubernetesArgs, kubernetes_versions};
 #[cfg(feature = "live")]
 pub use live::{DoctorArgs, PolicyCheckArgs, PreviewArgs};
+pub use output::{LintFormat, OutputFormat, SimulateFormat};
 pub use parse::parse;
 pub use policy::{DefaultDecisionArg, PolicyAdmissionArgs, PolicyArgs, PolicyTestArgs};
+pub use shell::{CompletionArgs, ManArgs, VersionArgs};
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 /// Check, write, explain and simulate HorizontalPodAutoscalers, and install and
 /// check the burst-metrics filter.
@@ -25,8 +33,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Exits with 0 if everything is in order, with 1 if the command found problems,
 /// and with 2 if some input could not be read or was empty.
 #[derive(Debug, Parser)]
-#[command(name = "burstctl", version, propagate_version = true, verbatim_doc_comment, after_long_help = examples::BURSTCTL)]
+#[command(name = "burstctl", version, propagate_version = true, after_long_help = examples::BURSTCTL)]
 pub struct Burstctl {
+    /// The cluster and the namespace.
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
     /// The command to run.
     #[command(subcommand)]
     pub command: Command,
@@ -35,19 +47,40 @@ pub struct Burstctl {
 /// The commands of `burstctl`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show the header that each Service of a cluster would get
+    ///
+    /// Reads HPAs, Services and workloads as the filter does, and writes nothing. If a
+    /// Service would get no header, it shows why. Your user needs the verb list on
+    /// these resources; use `burstctl doctor` to check the proxy's ServiceAccount.
+    /// Reads all namespaces of the configuration. With --namespace, a Role in that
+    /// namespace is enough.
+    ///
+    /// Exits with 0 if everything is in order. Exits with 1 if a Service is autoscaled
+    /// but its header is missing or incomplete: no controller has processed the HPA,
+    /// two HPAs scale one workload, the target of an HPA is not read, or an object is
+    /// invalid. Exits with 2 if a list could not be read. A Service without a selector,
+    /// a workload or an HPA is not a problem.
+    #[cfg(feature = "live")]
+    #[command(after_long_help = examples::PREVIEW)]
+    Preview(PreviewArgs),
+    /// Check the filter on Istio gateways, and explain how to fix problems
+    ///
+    /// Checks the namespace istio-system, unless --namespace names another. Changes
+    /// nothing. Your user needs the verb list on pods and on the Istio kinds in
+    /// the gateway's namespace, create on subjectaccessreviews.authorization.k8s.io,
+    /// and get and create on pods/portforward in that namespace.
+    ///
+    /// Exits with 0 if every check passes, with 1 if one fails, and with 2 if one could
+    /// not be made.
+    #[cfg(feature = "live")]
+    #[command(after_long_help = examples::DOCTOR)]
+    Doctor(DoctorArgs),
     /// Work with HorizontalPodAutoscalers, mostly without a cluster.
     #[command(after_long_help = examples::HPA)]
     Hpa {
         /// The command to run.
         #[command(subcommand)]
         command: HpaCommand,
-    },
-    /// Install the filter in an Istio mesh.
-    #[command(after_long_help = examples::ISTIO_RENDER)]
-    Istio {
-        /// The command to run.
-        #[command(subcommand)]
-        command: IstioCommand,
     },
     /// Work with policies for external metrics, mostly without a cluster.
     #[command(after_long_help = examples::POLICY)]
@@ -56,38 +89,29 @@ pub enum Command {
         #[command(subcommand)]
         command: PolicyCommand,
     },
+    /// Install the filter in an Istio mesh.
+    #[command(after_long_help = examples::ISTIO_RENDER)]
+    Istio {
+        /// The command to run.
+        #[command(subcommand)]
+        command: IstioCommand,
+    },
     /// Serve the lists that the filter reads on loopback, without a token
     ///
     /// Sends requests to the cluster as the user of the kubeconfig. Only GET requests
     /// for these lists are forwarded.
     #[cfg(feature = "live")]
-    #[command(verbatim_doc_comment, after_long_help = examples::PROXY)]
+    #[command(after_long_help = examples::PROXY)]
     Proxy(ProxyArgs),
-    /// Show the header that each Service of a cluster would get
-    ///
-    /// Reads HPAs, Services and workloads as the filter does, and writes nothing. If a
-    /// Service would get no header, it shows why. Your user needs the verb list on
-    /// these resources; use `burstctl doctor` to check the proxy's ServiceAccount.
-    ///
-    /// Exits with 0 if everything is in order. Exits with 1 if a Service is autoscaled
-    /// but its header is missing or incomplete: no controller has processed the HPA,
-    /// two HPAs scale one workload, the target of an HPA is not read, or an object is
-    /// invalid. Exits with 2 if a list could not be read. A Service without a selector,
-    /// a workload or an HPA is not a problem.
-    #[cfg(feature = "live")]
-    #[command(verbatim_doc_comment, after_long_help = examples::PREVIEW)]
-    Preview(PreviewArgs),
-    /// Check the filter on Istio gateways, and explain how to fix problems
-    ///
-    /// Changes nothing. Your user needs the verb list on pods and on the Istio kinds in
-    /// the gateway's namespace, create on subjectaccessreviews.authorization.k8s.io,
-    /// and get and create on pods/portforward in that namespace.
-    ///
-    /// Exits with 0 if every check passes, with 1 if one fails, and with 2 if one could
-    /// not be made.
-    #[cfg(feature = "live")]
-    #[command(verbatim_doc_comment, after_long_help = examples::DOCTOR)]
-    Doctor(DoctorArgs),
+    /// Write a completion script for a shell
+    #[command(after_long_help = examples::COMPLETION)]
+    Completion(CompletionArgs),
+    /// Print the version, and the Kubernetes versions whose rules burstctl knows
+    #[command(after_long_help = examples::VERSION)]
+    Version(VersionArgs),
+    /// Write the man pages, one for each command
+    #[command(hide = true, after_long_help = examples::MAN)]
+    Man(ManArgs),
 }
 
 /// The commands of `burstctl policy`.
@@ -98,13 +122,13 @@ pub enum PolicyCommand {
     /// Shows which rule of which policy decides. Exits with 0 if every external metric
     /// is allowed, with 1 if one is refused or there is no HPA, and with 2 if a policy
     /// is invalid or some input could not be read or was empty.
-    #[command(verbatim_doc_comment, after_long_help = examples::POLICY_TEST)]
+    #[command(after_long_help = examples::POLICY_TEST)]
     Test(PolicyTestArgs),
     /// Write the policies as a ValidatingAdmissionPolicy with its binding
     ///
     /// It refuses the HPAs that `burstctl policy test` refuses. Existing HPAs are not
     /// checked until they change.
-    #[command(verbatim_doc_comment, after_long_help = examples::POLICY_ADMISSION)]
+    #[command(after_long_help = examples::POLICY_ADMISSION)]
     Admission(PolicyAdmissionArgs),
     /// Check the policies of a cluster as the filter does
     ///
@@ -115,7 +139,7 @@ pub enum PolicyCommand {
     /// Exits with 0 if all policies are valid, with 1 if one is not, and with 2 if they
     /// could not be read or a status could not be written.
     #[cfg(feature = "live")]
-    #[command(verbatim_doc_comment, after_long_help = examples::POLICY_CHECK)]
+    #[command(after_long_help = examples::POLICY_CHECK)]
     Check(PolicyCheckArgs),
 }
 
@@ -123,19 +147,19 @@ pub enum PolicyCommand {
 #[derive(Debug, Subcommand)]
 pub enum HpaCommand {
     /// Report HPAs that kube-apiserver refuses or that can never work
-    #[command(verbatim_doc_comment, after_long_help = examples::LINT)]
+    #[command(after_long_help = examples::LINT)]
     Lint(LintArgs),
     /// Write autoscaling/v2 YAML from short forms and from HPAs
-    #[command(verbatim_doc_comment, after_long_help = examples::RENDER)]
+    #[command(after_long_help = examples::RENDER)]
     Render(RenderArgs),
     /// Rewrite autoscaling/v1, v2beta1 and v2beta2 as v2
-    #[command(verbatim_doc_comment, after_long_help = examples::MIGRATE)]
+    #[command(after_long_help = examples::MIGRATE)]
     Migrate(MigrateArgs),
     /// Explain HPAs in words and numbers
-    #[command(verbatim_doc_comment, after_long_help = examples::EXPLAIN)]
+    #[command(after_long_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Simulate the HPA controller over a changing load
-    #[command(verbatim_doc_comment, after_long_help = examples::SIMULATE)]
+    #[command(after_long_help = examples::SIMULATE)]
     Simulate(SimulateArgs),
 }
 
@@ -170,22 +194,8 @@ pub struct LintArgs {
     #[command(flatten)]
     pub cluster: KubernetesArgs,
     /// The output format of the findings.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: LintFormat,
-}
-
-/// The output format of findings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LintFormat {
-    /// For people, with the line of the file.
-    #[default]
-    Text,
-    /// One JSON object per line.
-    Json,
-    /// SARIF 2.1.0.
-    Sarif,
-    /// Annotations of GitHub Actions.
-    Github,
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: LintFormat,
 }
 
 /// The arguments of `burstctl hpa render`.
@@ -219,9 +229,9 @@ pub struct MigrateArgs {
 #[derive(Debug, Args)]
 #[command(next_line_help = true)]
 pub struct ExplainArgs {
-    /// YAML or JSON files, directories of them, or `-` for stdin. With
-    /// --context, the NAMESPACE/NAME of HPAs in the cluster
-    #[arg(verbatim_doc_comment, value_name = "FILE | NAMESPACE/NAME", required = true)]
+    /// YAML or JSON files, directories of them, or `-` for stdin. With a cluster option such as --context or --namespace,
+    /// the names of HPAs in the cluster: NAME or NAMESPACE/NAME
+    #[arg(value_name = "FILE | NAME", required = true)]
     pub subjects: Vec<PathBuf>,
     /// Explain the status in the file too: the controller's last decision.
     #[arg(long)]
@@ -229,11 +239,6 @@ pub struct ExplainArgs {
     /// The Kubernetes version whose rules apply.
     #[command(flatten)]
     pub cluster: KubernetesArgs,
-    /// Read the HPAs and their status from the cluster of this kubeconfig
-    /// context; "" is the current context
-    #[cfg(feature = "live")]
-    #[arg(verbatim_doc_comment, long, value_name = "NAME", conflicts_with = "status")]
-    pub context: Option<String>,
 }
 
 /// The arguments of `burstctl hpa simulate`.
@@ -244,11 +249,11 @@ pub struct SimulateArgs {
     pub file: PathBuf,
     /// The load over time: CSV with a header line, a column `seconds` and
     /// a column for each metric; `-` is stdin
-    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub trace: PathBuf,
     /// The output format of the simulation.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SimulateFormat,
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: SimulateFormat,
     /// Replicas at the start; the default is minReplicas.
     #[arg(long)]
     pub replicas: Option<i32>,
@@ -266,7 +271,7 @@ pub enum IstioCommand {
     /// Write the Istio manifests for your own gateway or sidecars
     ///
     /// Pipe the output to `kubectl apply -f -`.
-    #[command(verbatim_doc_comment, after_long_help = examples::ISTIO_RENDER)]
+    #[command(after_long_help = examples::ISTIO_RENDER)]
     Render(IstioRenderArgs),
 }
 
@@ -287,9 +292,6 @@ pub struct IstioRenderArgs {
 #[derive(Debug, Args)]
 #[command(next_line_help = true)]
 pub struct ProxyArgs {
-    /// The kubeconfig context; the default is the current one.
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
-    pub context: String,
     /// The loopback address to listen on; port 0 chooses a free port.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8001")]
     pub listen: std::net::SocketAddr,
@@ -297,32 +299,8 @@ pub struct ProxyArgs {
     /// WasmPlugin, TrafficExtension or EnvoyFilter that contains it; `-` is
     /// stdin. The proxy serves only the lists that this configuration
     /// reads. The default is Services, HPAs, Deployments and StatefulSets
-    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-}
-
-/// The output format of a simulation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SimulateFormat {
-    /// A line for each sync in which something changed.
-    #[default]
-    Table,
-    /// One JSON object for each sync.
-    Json,
-    /// A plot of text characters.
-    Plot,
-    /// A plot for a browser.
-    Svg,
-}
-
-/// The output format of a report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object per line.
-    Json,
 }
 
 #[cfg(test)]
@@ -344,7 +322,9 @@ mod tests {
 
     #[test]
     fn help_fits_80_columns() {
-        let texts = help_texts(&mut Burstctl::command());
+        let mut command = Burstctl::command().term_width(80);
+        command.build();
+        let texts = help_texts(&mut command);
         let too_long: Vec<_> = texts
             .iter()
             .flat_map(|text| text.lines())

@@ -7,7 +7,7 @@ use burstctl::run::{Terminal, run};
 
 fn main() -> ExitCode {
     match args::parse(std::env::args_os()) {
-        Ok(burstctl) => run(&burstctl.command, &mut Terminal::new()).into(),
+        Ok(burstctl) => run(&burstctl, &mut Terminal::new()).into(),
         Err(error) => error.exit(),
     }
 }

@@ -5,9 +5,21 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use burst_hpa::Node;
 use burst_printable::{Printable, is_printable};
 use clap::builder::styling::Style;
 use serde::Serialize;
+
+use crate::yaml::to_yaml;
+
+/// The format of objects for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectFormat {
+    /// One object per line.
+    Json,
+    /// One document per object.
+    Yaml,
+}
 
 /// Writes lines for people and data for programs.
 ///
@@ -78,6 +90,21 @@ impl<'a> Printer<'a> {
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         let json = serde_json::to_string(value)?;
         writeln!(self.out, "{}", escape_json(&json))
+    }
+
+    /// Writes an object: a line of JSON, or a YAML document.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn object(&mut self, value: &impl Serialize, format: ObjectFormat) -> io::Result<()> {
+        match format {
+            ObjectFormat::Json => self.json(value),
+            ObjectFormat::Yaml => {
+                let json = serde_json::to_string(value)?;
+                let node = Node::from_json(&json).map_err(|error| io::Error::other(error.to_string()))?;
+                self.raw(&format!("---\n{}", to_yaml(&node)))
+            }
+        }
     }
 
     /// Writes a JSON value on several lines.

@@ -1,7 +1,6 @@
 //! Converts a node to an HPA as strictly as kube-apiserver under `fieldValidation=Strict`: unknown and duplicate fields,
 //! wrong types and malformed quantities are refused. It returns all errors, each with its path.
 
-mod nearest;
 mod read;
 mod schema;
 mod time;

@@ -4,10 +4,10 @@
 use serde_json::{Map, Value};
 
 use super::DecodeError;
-use super::nearest::nearest;
 use super::schema::{Field, Schema};
 use super::time::is_rfc3339;
 use crate::field_path::FieldPath;
+use crate::nearest::nearest;
 use crate::node::{Key, Node, NodeValue};
 use crate::quantity::Quantity;
 

@@ -54,6 +54,10 @@ lints! {
     UnservedResource "unserved-resource" Error,
     /// The target kind has no scale subresource, or its API group no longer exists.
     UnscalableTarget "unscalable-target" Error,
+    /// The target's API group has no such kind.
+    UnknownKind "unknown-kind" Error,
+    /// The average memory is less than any process uses.
+    TinyMemoryTarget "tiny-memory-target" Error,
     /// The pods do not have the container.
     UnknownContainer "unknown-container" Error,
     /// The target is too large for the controller, which computes in thousandths.
@@ -80,6 +84,8 @@ lints! {
     DroppedTolerance "dropped-tolerance" Warning,
     /// The limits keep utilization below the point at which the controller scales up.
     UnreachableUtilization "unreachable-utilization" Warning,
+    /// The limits keep usage below the average value at which the controller scales up.
+    UnreachableValue "unreachable-value" Warning,
     /// The utilization target is above 100 %, and not all containers have a limit.
     AboveRequest "above-request" Warning,
     /// Many pods can be missing before the controller acts.

@@ -28,6 +28,11 @@ impl Labels {
         }
     }
 
+    /// Returns the objects of a namespace, in order of insertion.
+    pub(super) fn in_namespace(&self, namespace: &str) -> &[usize] {
+        self.all.get(namespace).map_or(&[], Vec::as_slice)
+    }
+
     /// Returns a superset of the objects that the selector matches, in order of insertion: those with its rarest label.
     pub(super) fn candidates(&self, namespace: &str, selector: &LabelSelector) -> &[usize] {
         let labelled = selector.match_labels.iter().flatten();

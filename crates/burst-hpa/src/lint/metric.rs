@@ -22,6 +22,7 @@ pub(super) fn lint(metrics: &[MetricSpec], path: &FieldPath<'_>, findings: &mut 
         let target = field.field("target");
         read(&source, &target, findings);
         overflow(source.target, &target, findings);
+        tiny_memory(&source, &target, findings);
         if let Some(first) = metrics.iter().take(index).position(|other| other == metric) {
             let effect = format!("This metric repeats spec.metrics[{first}], so it has no effect.");
             findings.add(Lint::DuplicateMetric, path, effect, "Remove one of the two.");
@@ -133,6 +134,35 @@ fn fitting_type(target: &MetricTarget) -> &'static str {
     } else {
         "AverageValue"
     }
+}
+
+/// No process runs with less memory than a few pages.
+const LEAST_MEMORY_MILLI: i64 = 64 * 1024 * 1000;
+
+#[expect(clippy::cast_precision_loss, reason = "the number is small")]
+fn tiny_memory(source: &Source<'_>, path: &FieldPath<'_>, findings: &mut Findings) {
+    let is_memory = source.resource.and_then(Resource::named) == Some(Resource::Memory);
+    let Some(average) = source.target.average_value.as_ref().filter(|_| is_memory) else {
+        return;
+    };
+    let Ok(quantity) = Quantity::try_from(average) else {
+        return;
+    };
+    if !quantity.fits_milli() || quantity.milli_value() >= LEAST_MEMORY_MILLI {
+        return;
+    }
+    let thousandths = if average.0.ends_with('m') {
+        ", because m stands for thousandths"
+    } else {
+        ""
+    };
+    let bytes = quantity.milli_value() as f64 / 1000.0;
+    let effect = format!(
+        "{} is {bytes} bytes of memory for a pod{thousandths}. Every pod uses more, so the HPA scales up to maxReplicas.",
+        average.0
+    );
+    let advice = "Use a unit such as Mi or Gi.";
+    findings.add(Lint::TinyMemoryTarget, path.field("averageValue"), effect, advice);
 }
 
 fn overflow(target: &MetricTarget, path: &FieldPath<'_>, findings: &mut Findings) {

@@ -10,6 +10,7 @@ mod catalog;
 mod custom;
 mod index;
 mod injected;
+mod kind;
 mod metric;
 mod objects;
 mod other_objects;

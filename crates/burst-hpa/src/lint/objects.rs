@@ -138,6 +138,13 @@ impl Objects {
         !self.workloads.is_empty()
     }
 
+    pub(super) fn workloads_in(&self, namespace: &str) -> impl Iterator<Item = &Workload> {
+        self.labels
+            .in_namespace(namespace)
+            .iter()
+            .filter_map(|index| self.workloads.get(*index))
+    }
+
     pub(super) fn may_add_requests(&self, namespace: &str) -> bool {
         self.limit_ranges.contains(namespace)
     }

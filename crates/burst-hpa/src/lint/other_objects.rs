@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::objects::Objects;
 use super::{Findings, Lint, namespace};
+use crate::nearest::nearest;
 use crate::spec::spec;
 use crate::workload::Workload;
 
@@ -94,9 +95,32 @@ fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Find
             namespace(hpa),
             target_ref.name
         );
-        let advice = "Check the kind, name, namespace and apiVersion, or add the target's manifest to the input.";
+        let advice = match similar(hpa, objects) {
+            Some(title) => format!("Did you mean {title}?"),
+            None => {
+                "Check the kind, name, namespace and apiVersion, or add the target's manifest to the input.".to_owned()
+            }
+        };
         findings.add(Lint::MissingTarget, TARGET, effect, advice);
     }
+}
+
+/// Returns the title of a workload with the same name and another kind, or with a similar name, in the HPA's namespace.
+fn similar(hpa: &HorizontalPodAutoscaler, objects: &Objects) -> Option<String> {
+    let reference = &spec(hpa).scale_target_ref;
+    let namesake = objects
+        .workloads_in(namespace(hpa))
+        .find(|workload| workload.name == reference.name);
+    let near = || {
+        let names = objects
+            .workloads_in(namespace(hpa))
+            .map(|workload| workload.name.as_str());
+        let near = nearest(&reference.name, names)?;
+        objects
+            .workloads_in(namespace(hpa))
+            .find(|workload| workload.name == near)
+    };
+    namesake.or_else(near).map(Workload::title)
 }
 
 fn pods(hpa: &HorizontalPodAutoscaler, target: &Workload, objects: &Objects, findings: &mut Findings) {

@@ -20,16 +20,18 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, target: &Workload, others_may_
         let Some(resource) = source.resource.and_then(Resource::named) else {
             continue;
         };
-        let Some(utilization) = source
-            .target
-            .average_utilization
-            .filter(|_| source.target.average_value.is_none())
-        else {
-            continue;
-        };
         let metric_path = metrics_path.item(index);
         let source_path = metric_path.field(source.field);
         let target_path = source_path.field("target");
+        if let Some(average) = &source.target.average_value {
+            let containers: Vec<_> = measured(&source, target).collect();
+            let path = target_path.field("averageValue");
+            reach::lint_value(&containers, resource, average, tolerance(hpa), &path, findings);
+            continue;
+        }
+        let Some(utilization) = source.target.average_utilization else {
+            continue;
+        };
         let path = target_path.field("averageUtilization");
         missing(&source, target, resource, others_may_add, &path, findings);
         let utilized = Utilized {

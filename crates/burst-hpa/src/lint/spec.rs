@@ -25,6 +25,7 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
         let advice = "Set the apiVersion to apps/v1.";
         findings.add(Lint::UnscalableTarget, "spec.scaleTargetRef.apiVersion", effect, advice);
     }
+    super::kind::lint(&spec.scale_target_ref, findings);
     if spec.min_replicas == Some(spec.max_replicas) {
         let effect = format!(
             "minReplicas and maxReplicas are both {}, so the number of replicas never changes.",

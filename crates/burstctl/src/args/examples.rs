@@ -2,16 +2,30 @@
 
 pub(super) const BURSTCTL: &str = "\
 Examples:
-  burstctl hpa lint manifests/
-  burstctl hpa explain --context '' shop/web
   burstctl preview --namespace shop
-  burstctl doctor";
+  burstctl doctor
+  burstctl hpa lint manifests/
+  burstctl hpa explain --namespace shop web";
 
 pub(super) const HPA: &str = "\
 Examples:
   burstctl hpa lint manifests/
   burstctl hpa render short.yaml | kubectl apply -f -
   burstctl hpa simulate hpa.yaml --trace load.csv";
+
+pub(super) const COMPLETION: &str = "\
+Examples:
+  source <(burstctl completion bash)
+  burstctl completion zsh > \"${fpath[1]}/_burstctl\"
+  burstctl completion fish > ~/.config/fish/completions/burstctl.fish";
+
+pub(super) const VERSION: &str = "\
+Examples:
+  burstctl version --output json";
+
+pub(super) const MAN: &str = "\
+Examples:
+  burstctl man ~/.local/share/man/man1";
 
 pub(super) const POLICY: &str = "\
 Examples:
@@ -21,7 +35,7 @@ Examples:
 pub(super) const LINT: &str = "\
 Examples:
   burstctl hpa lint manifests/
-  kustomize build . | burstctl hpa lint --format sarif -";
+  kustomize build . | burstctl hpa lint --output sarif -";
 
 pub(super) const RENDER: &str = "\
 Examples:
@@ -36,12 +50,12 @@ pub(super) const EXPLAIN: &str = "\
 Examples:
   burstctl hpa explain hpa.yaml
   kubectl get hpa web -o yaml | burstctl hpa explain --status -
-  burstctl hpa explain --context '' shop/web";
+  burstctl hpa explain --namespace shop web";
 
 pub(super) const SIMULATE: &str = "\
 Examples:
   burstctl hpa simulate hpa.yaml --trace load.csv
-  burstctl hpa simulate hpa.yaml --trace load.csv --format svg > load.svg";
+  burstctl hpa simulate hpa.yaml --trace load.csv --output svg > load.svg";
 
 pub(super) const ISTIO_RENDER: &str = "\
 Examples:

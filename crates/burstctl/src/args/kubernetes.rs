@@ -14,7 +14,7 @@ pub struct KubernetesArgs {
     kube_version: KubeVersion,
     /// Feature gates that differ from the defaults of that version, in the
     /// format of the flag of kube-apiserver
-    #[arg(verbatim_doc_comment, long, value_name = "GATE=BOOL", value_delimiter = ',')]
+    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     feature_gates: Vec<FeatureGate>,
 }
 
@@ -31,6 +31,12 @@ impl KubernetesArgs {
         }
         options
     }
+}
+
+/// Returns the oldest and the newest Kubernetes version whose rules are known.
+#[must_use]
+pub fn kubernetes_versions() -> (String, String) {
+    (format!("1.{}", MINORS.start()), format!("1.{}", MINORS.end()))
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -14,27 +14,27 @@ use crate::user::{HPA_CONTROLLER, groups_of};
 pub struct PolicyArgs {
     /// ExternalMetricPolicies, or the filter's configuration that contains
     /// policies: YAML or JSON files, directories of them, or `-` for stdin
-    #[arg(verbatim_doc_comment, value_name = "POLICY", required = true)]
+    #[arg(value_name = "POLICY", required = true)]
     pub files: Vec<PathBuf>,
     /// The namespace whose policies apply to all namespaces; the default is
     /// the one in the configuration
-    #[arg(verbatim_doc_comment, long, value_name = "NAMESPACE", value_parser = namespace)]
+    #[arg(long, value_name = "NAMESPACE", value_parser = namespace)]
     pub root_namespace: Option<String>,
     /// The decision for a query that no policy applies to; the default is
     /// the one in the configuration, otherwise `allow`
-    #[arg(verbatim_doc_comment, long, value_enum)]
+    #[arg(long, value_enum)]
     pub default: Option<DefaultDecisionArg>,
     /// The user who sends the queries; the default is the HPA controller.
     #[arg(long, default_value = HPA_CONTROLLER, hide_default_value = true)]
     pub user: String,
     /// A group of that user; the default is the groups that Kubernetes puts
     /// every such user into
-    #[arg(verbatim_doc_comment, long = "group", value_name = "GROUP")]
+    #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
 }
 
 /// Parses a namespace. An invalid name would match no object, so no policy would apply to all namespaces.
-fn namespace(word: &str) -> Result<String, String> {
+pub(super) fn namespace(word: &str) -> Result<String, String> {
     match content::dns_label(word).into_iter().next() {
         None => Ok(word.to_owned()),
         Some(reason) => Err(reason),

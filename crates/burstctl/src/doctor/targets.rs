@@ -34,18 +34,21 @@ const KINDS: [(&str, &str); 3] = [
 ];
 
 /// Runs all checks of the gateway with these labels.
-#[must_use]
-pub fn check_cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Time) -> Vec<Check> {
-    let mut checks = match check_api_server(cluster) {
+///
+/// # Errors
+/// The API server does not answer, or the namespace does not exist.
+pub fn check_cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Time) -> Result<Vec<Check>, LiveError> {
+    let mut checks = match check_api_server(&cluster.get("/version")?) {
         Ok(check) => vec![check],
-        Err(unusable) => return vec![unusable],
+        Err(unusable) => return Ok(vec![unusable]),
     };
+    cluster.require_namespace(namespace)?;
     let pods = match list_pods(cluster, namespace, selector) {
         Ok(pods) => pods,
         Err(error) => {
             let advice = format!("your user needs the verb list on pods in namespace {namespace}");
             checks.push(Check::unknown("pods", "", error.to_string(), advice));
-            return checks;
+            return Ok(checks);
         }
     };
     checks.push(pods::check_any(&pods, namespace, selector));
@@ -70,7 +73,7 @@ pub fn check_cluster(cluster: &Cluster, namespace: &str, selector: &str, now: Ti
         checks.extend(pods::check_istio_version(pod));
         checks.extend(check_proxy(cluster, pod, Expected { now, max_staleness }));
     }
-    checks
+    Ok(checks)
 }
 
 /// Runs the checks of the Envoy with this admin interface.
@@ -96,13 +99,9 @@ fn defaults() -> Option<Config> {
     plugin_config::parse(&json!({"cluster": "kubernetes"})).ok()
 }
 
-/// Checks the API server; an error if nothing else can be checked.
-fn check_api_server(cluster: &Cluster) -> Result<Check, Check> {
+/// Checks the API server by its answer for `/version`; an error if nothing else can be checked.
+fn check_api_server(answer: &http::Response<Vec<u8>>) -> Result<Check, Check> {
     let unknown = |found: String, advice| Check::unknown("api-server", "", found, advice);
-    let unreachable = "check the server of the context, and that this machine can reach it";
-    let answer = cluster
-        .get("/version")
-        .map_err(|error| unknown(error.to_string(), unreachable))?;
     let found = format!("{} for /version", answer.status());
     match answer.status().as_u16() {
         401 => {
@@ -131,7 +130,10 @@ fn check_api_server(cluster: &Cluster) -> Result<Check, Check> {
             format!("Kubernetes {version} has no autoscaling/v2"),
             format!("update to 1.{OLDEST_KUBERNETES} or later"),
         )),
-        None => Err(unknown(found, unreachable)),
+        None => Err(unknown(
+            found,
+            "check the server of the context: it may not be an API server",
+        )),
     }
 }
 
@@ -140,7 +142,7 @@ fn list_pods(cluster: &Cluster, namespace: &str, selector: &str) -> Result<Vec<P
     let mut params = ListParams::default().labels(selector).limit(PAGE);
     let mut pods = Vec::new();
     loop {
-        let page = cluster.block_on(api.list(&params))?;
+        let page = cluster.request(api.list(&params))?;
         pods.extend(page.items.iter().map(Pod::of));
         match page
             .metadata
@@ -231,7 +233,7 @@ fn review_access(
 
 fn is_allowed(cluster: &Cluster, review: &SubjectAccessReview) -> Result<bool, LiveError> {
     let api: Api<SubjectAccessReview> = Api::all(cluster.client());
-    let answer = cluster.block_on(api.create(&PostParams::default(), review))?;
+    let answer = cluster.request(api.create(&PostParams::default(), review))?;
     Ok(answer.status.is_some_and(|status| status.allowed))
 }
 

@@ -24,9 +24,9 @@ struct CheckLine<'a> {
 /// # Errors
 /// If they cannot be written.
 pub fn write(checks: &[Check], output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
-    match output {
-        OutputFormat::Text => text(checks, printer),
-        OutputFormat::Json => checks.iter().try_for_each(|check| printer.json(&json(check))),
+    match output.objects() {
+        None => text(checks, printer),
+        Some(format) => checks.iter().try_for_each(|check| printer.object(&json(check), format)),
     }
 }
 

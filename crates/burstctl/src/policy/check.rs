@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::files::{API_VERSION, KIND};
 use super::limits::exceeding_limits;
-use crate::args::OutputFormat;
+use crate::args::{ClusterArgs, OutputFormat};
 use crate::live::{Cluster, LiveError, error_chain};
 use crate::printer::Printer;
 
@@ -39,10 +39,10 @@ pub struct CheckedPolicy {
 ///
 /// # Errors
 /// Returns an error if the context cannot be used, or the policies cannot be listed.
-pub fn check(context: &str, root: Option<&str>, write_status: bool) -> Result<Vec<CheckedPolicy>, LiveError> {
-    let cluster = Cluster::of_context(context)?;
+pub fn check(args: &ClusterArgs, root: Option<&str>, write_status: bool) -> Result<Vec<CheckedPolicy>, LiveError> {
+    let cluster = Cluster::connect(args)?;
     let all: Api<DynamicObject> = Api::all_with(cluster.client(), &resource());
-    let objects = cluster.block_on(all.list(&ListParams::default()))?.items;
+    let objects = cluster.request(all.list(&ListParams::default()))?.items;
     let mut checked = checked(&objects, root);
     if write_status {
         for (object, found) in objects.iter().zip(&mut checked) {
@@ -146,15 +146,15 @@ pub fn write(checked: &[CheckedPolicy], output: OutputFormat, printer: &mut Prin
     checked.iter().try_for_each(
         |CheckedPolicy {
              title, rules, reason, ..
-         }| match (output, reason) {
-            (OutputFormat::Text, None) => printer.line(format_args!(
+         }| match (output.objects(), reason) {
+            (None, None) => printer.line(format_args!(
                 "{title}: accepted, {rules} rule{}",
                 if *rules == 1 { "" } else { "s" }
             )),
-            (OutputFormat::Text, Some(reason)) => printer.line(format_args!("{title}: refused: {reason}")),
-            (OutputFormat::Json, _) => {
+            (None, Some(reason)) => printer.line(format_args!("{title}: refused: {reason}")),
+            (Some(format), _) => {
                 let object = json!({"policy": title, "rules": rules, "accepted": reason.is_none(), "reason": reason});
-                printer.json(&object)
+                printer.object(&object, format)
             }
         },
     )

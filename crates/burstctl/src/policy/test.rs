@@ -107,9 +107,9 @@ fn text(selector: &LabelSelector) -> String {
 /// # Errors
 /// Returns an error if the printer cannot write.
 pub fn write(decision: &[MetricDecision], output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
-    decision.iter().try_for_each(|decision| match output {
-        OutputFormat::Text => printer.line(line(decision)),
-        OutputFormat::Json => printer.json(&object(decision)),
+    decision.iter().try_for_each(|decision| match output.objects() {
+        None => printer.line(line(decision)),
+        Some(format) => printer.object(&object(decision), format),
     })
 }
 

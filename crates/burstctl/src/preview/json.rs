@@ -1,4 +1,4 @@
-//! One JSON object per line: one for each Service, then one for each finding that is not about a Service.
+//! One object, as JSON or YAML: one for each Service, then one for each finding that is not about a Service.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use burst_model::index::{LoadFinding, UnmatchedHpa};
 use serde::Serialize;
 
 use super::{ABSENT, ABSENT_ADVICE, BAD, BAD_ADVICE, Preview, ServicePreview};
-use crate::printer::Printer;
+use crate::printer::{ObjectFormat, Printer};
 
 /// The order of the fields is part of the format.
 #[derive(Serialize)]
@@ -42,9 +42,9 @@ struct OtherFinding<'a> {
     why: Reason<'a>,
 }
 
-pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<()> {
+pub(super) fn write(preview: &Preview, format: ObjectFormat, printer: &mut Printer<'_>) -> io::Result<()> {
     for service_preview in &preview.services {
-        printer.json(&service(&preview.header, service_preview))?;
+        printer.object(&service(&preview.header, service_preview), format)?;
     }
     let unmatched_hpas = preview.unmatched_hpas.iter().map(|unmatched_hpa| OtherFinding {
         hpa: Some(unmatched_hpa.hpa.to_string()),
@@ -75,7 +75,7 @@ pub(super) fn write(preview: &Preview, printer: &mut Printer<'_>) -> io::Result<
         },
     });
     for other in unmatched_hpas.chain(bad).chain(absent) {
-        printer.json(&other)?;
+        printer.object(&other, format)?;
     }
     Ok(())
 }

@@ -177,9 +177,9 @@ impl Preview {
 /// # Errors
 /// Returns an error if the printer cannot write.
 pub fn write(preview: &Preview, output: OutputFormat, printer: &mut Printer<'_>) -> io::Result<()> {
-    match output {
-        OutputFormat::Text => text::write(preview, printer),
-        OutputFormat::Json => json::write(preview, printer),
+    match output.objects() {
+        None => text::write(preview, printer),
+        Some(format) => json::write(preview, format, printer),
     }
 }
 

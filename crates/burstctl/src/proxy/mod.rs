@@ -18,6 +18,7 @@ use burst_model::kube::Source;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use crate::args::ClusterArgs;
 use crate::live::{self, LiveError};
 use crate::plugin_config;
 use upstream::Upstream;
@@ -51,15 +52,23 @@ pub struct Proxy {
 
 impl Proxy {
     /// Reads the kubeconfig and listens on `addr`. An empty context is the current one, and port 0 takes a free port.
+    ///
+    /// # Errors
+    /// The errors of [`start_with`](Self::start_with).
+    pub async fn start(context: &str, addr: SocketAddr, sources: Vec<Source>) -> Result<Self, ProxyError> {
+        Self::start_with(&ClusterArgs::of_context(context), addr, sources).await
+    }
+
+    /// Reads the kubeconfig of the arguments and listens on `addr`. Port 0 takes a free port.
     /// The proxy does not contact the cluster before the first request.
     ///
     /// # Errors
     /// Returns an error if the context cannot be used, or if the address is not available or not on loopback.
-    pub async fn start(context: &str, addr: SocketAddr, sources: Vec<Source>) -> Result<Self, ProxyError> {
+    pub async fn start_with(args: &ClusterArgs, addr: SocketAddr, sources: Vec<Source>) -> Result<Self, ProxyError> {
         if !addr.ip().is_loopback() {
             return Err(ProxyError::NotLoopback(addr));
         }
-        let config = live::config(context).await?;
+        let config = live::config(args).await?;
         let server = config.cluster_url.to_string();
         let upstream = Upstream::new(config, sources).map_err(LiveError::from)?;
         let forwarded = upstream.forwarded();

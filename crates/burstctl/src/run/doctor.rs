@@ -2,13 +2,13 @@
 
 use super::preview::now;
 use super::{Outcome, Terminal};
-use crate::args::{DoctorArgs, OutputFormat};
+use crate::args::{ClusterArgs, DoctorArgs, OutputFormat};
 use crate::doctor::{self, Verdict};
 use crate::live::{Cluster, LiveError};
 
 /// Runs all checks and writes the results.
-pub(super) fn doctor(args: &DoctorArgs, terminal: &mut Terminal<'_>) -> Outcome {
-    let checks = match checks(args) {
+pub(super) fn doctor(args: &DoctorArgs, cluster: &ClusterArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let checks = match checks(args, cluster) {
         Ok(checks) => checks,
         Err(error) => {
             terminal.message(error);
@@ -31,12 +31,15 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &mut Terminal<'_>) -> Outcome 
     terminal.finish(written, end)
 }
 
-fn checks(args: &DoctorArgs) -> Result<Vec<doctor::Check>, LiveError> {
+/// The namespace of the gateway in Istio's own installation.
+const DEFAULT_NAMESPACE: &str = "istio-system";
+
+fn checks(args: &DoctorArgs, cluster: &ClusterArgs) -> Result<Vec<doctor::Check>, LiveError> {
     match &args.admin {
         Some(url) => doctor::check_envoy(url, now()),
         None => {
-            let cluster = Cluster::of_context(&args.context)?;
-            Ok(doctor::check_cluster(&cluster, &args.namespace, &args.selector, now()))
+            let namespace = cluster.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
+            doctor::check_cluster(&Cluster::connect(cluster)?, namespace, &args.selector, now())
         }
     }
 }

@@ -5,7 +5,7 @@ use burst_hpa::{Options, defaulted, validate};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Outcome, Terminal};
-use crate::args::ExplainArgs;
+use crate::args::{Burstctl, ExplainArgs};
 use crate::explain;
 use crate::hpa;
 use crate::input::Input;
@@ -14,11 +14,20 @@ use crate::objects::Object;
 use crate::short_form::ScaleTargets;
 
 /// Explains the HPAs of files.
-pub(super) fn explain(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Outcome {
+pub(super) fn explain(
+    args: &ExplainArgs,
+    #[cfg_attr(not(feature = "live"), expect(unused_variables, reason = "only a cluster needs it"))]
+    burstctl: &Burstctl,
+    terminal: &mut Terminal<'_>,
+) -> Outcome {
     let options = args.cluster.options();
     #[cfg(feature = "live")]
-    if let Some(context) = &args.context {
-        return super::explain_cluster::explain(context, &args.subjects, options, terminal);
+    if burstctl.cluster.is_given() {
+        if args.status {
+            terminal.message("--status is for files; the HPAs of a cluster always come with their status");
+            return Outcome::Incomplete;
+        }
+        return super::explain_cluster::explain(&burstctl.cluster, &args.subjects, options, terminal);
     }
     let input = Input::read(&args.subjects, terminal.stdin());
     terminal.report_unreadable(&input);

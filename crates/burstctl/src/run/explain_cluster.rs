@@ -1,4 +1,4 @@
-//! `burstctl hpa explain --context`
+//! `burstctl hpa explain` with a cluster option
 
 use std::path::PathBuf;
 
@@ -6,14 +6,29 @@ use burst_hpa::Options;
 use burst_hpa::status::HpaStatus;
 
 use super::{Outcome, Terminal};
-use crate::{explain, live};
+use crate::args::ClusterArgs;
+use crate::explain;
+use crate::live::{Cluster, LiveError};
 
 /// Explains HPAs of a cluster, with the status its controller wrote.
-pub(super) fn explain(context: &str, subjects: &[PathBuf], options: Options, terminal: &mut Terminal<'_>) -> Outcome {
+pub(super) fn explain(
+    args: &ClusterArgs,
+    subjects: &[PathBuf],
+    options: Options,
+    terminal: &mut Terminal<'_>,
+) -> Outcome {
+    let cluster = match connect(args) {
+        Ok(cluster) => cluster,
+        Err(reason) => {
+            terminal.message(reason);
+            return Outcome::Incomplete;
+        }
+    };
+    let namespace = args.namespace.as_deref().unwrap_or(cluster.default_namespace());
     let (mut end, mut explanations) = (Outcome::Success, Vec::new());
     for subject in subjects {
         let subject = subject.display().to_string();
-        match one(context, &subject, options) {
+        match one(&cluster, namespace, &subject, options) {
             Ok((lines, has_status)) => {
                 explanations.push(lines);
                 if !has_status {
@@ -30,9 +45,18 @@ pub(super) fn explain(context: &str, subjects: &[PathBuf], options: Options, ter
     terminal.finish(written, end)
 }
 
-fn one(context: &str, subject: &str, options: Options) -> Result<(Vec<String>, bool), String> {
-    let (namespace, name) = subject.split_once('/').ok_or("expected NAMESPACE/NAME")?;
-    let hpa = live::fetch(context, namespace, name).map_err(|error| error.to_string())?;
+fn connect(args: &ClusterArgs) -> Result<Cluster, LiveError> {
+    let cluster = Cluster::connect(args)?;
+    if let Some(namespace) = &args.namespace {
+        cluster.require_namespace(namespace)?;
+    }
+    Ok(cluster)
+}
+
+/// Explains the HPA `NAMESPACE/NAME`, or `NAME` in the namespace of the command line or of the context.
+fn one(cluster: &Cluster, namespace: &str, subject: &str, options: Options) -> Result<(Vec<String>, bool), String> {
+    let (namespace, name) = subject.split_once('/').unwrap_or((namespace, subject));
+    let hpa = cluster.hpa(namespace, name).map_err(|error| error.to_string())?;
     let status = HpaStatus::of(&hpa);
     let lines = explain::explain(&hpa, status.as_ref(), options).map_err(|error| error.to_string())?;
     Ok((lines, status.is_some()))

@@ -17,10 +17,10 @@ pub(super) fn lint(args: &LintArgs, terminal: &mut Terminal<'_>) -> Outcome {
     }
     let input = Input::read(&paths, terminal.stdin());
     let findings = lint::check(&input, args.cluster.options());
-    let written = lint::write(&findings, &input.sources, args.format, terminal.data());
+    let written = lint::write(&findings, &input.sources, args.output, terminal.data());
     terminal.report_unreadable(&input);
     let hpas = input.objects.iter().filter(|object| is_hpa(object)).count();
-    if args.format == LintFormat::Text {
+    if args.output == LintFormat::Text {
         let counted = format!("{hpas} HPA{}", if hpas == 1 { "" } else { "s" });
         terminal.message(format_args!("{counted}: {}", lint::summary(&findings)));
     }

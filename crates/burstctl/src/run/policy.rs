@@ -4,9 +4,9 @@ use burst_hpa::{Node, Options};
 use burst_policy::{DefaultDecision, Policy};
 
 use super::{Outcome, Terminal};
+use crate::args::{Burstctl, DefaultDecisionArg, PolicyAdmissionArgs, PolicyArgs, PolicyCommand, PolicyTestArgs};
 #[cfg(feature = "live")]
-use crate::args::PolicyCheckArgs;
-use crate::args::{DefaultDecisionArg, PolicyAdmissionArgs, PolicyArgs, PolicyCommand, PolicyTestArgs};
+use crate::args::{ClusterArgs, PolicyCheckArgs};
 use crate::hpa;
 use crate::input::Input;
 #[cfg(feature = "live")]
@@ -16,12 +16,17 @@ use crate::short_form::ScaleTargets;
 use crate::yaml::to_yaml;
 
 /// Runs a command about policies.
-pub(super) fn policy(command: &PolicyCommand, terminal: &mut Terminal<'_>) -> Outcome {
+pub(super) fn policy(
+    command: &PolicyCommand,
+    #[cfg_attr(not(feature = "live"), expect(unused_variables, reason = "only a cluster needs it"))]
+    burstctl: &Burstctl,
+    terminal: &mut Terminal<'_>,
+) -> Outcome {
     match command {
         PolicyCommand::Test(args) => test(args, terminal),
         PolicyCommand::Admission(args) => admission(args, terminal),
         #[cfg(feature = "live")]
-        PolicyCommand::Check(args) => check(args, terminal),
+        PolicyCommand::Check(args) => check(args, &burstctl.cluster, terminal),
     }
 }
 
@@ -116,8 +121,8 @@ fn admission(args: &PolicyAdmissionArgs, terminal: &mut Terminal<'_>) -> Outcome
 }
 
 #[cfg(feature = "live")]
-fn check(args: &PolicyCheckArgs, terminal: &mut Terminal<'_>) -> Outcome {
-    let checked = match check::check(&args.context, args.root_namespace.as_deref(), args.write_status) {
+fn check(args: &PolicyCheckArgs, cluster: &ClusterArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let checked = match check::check(cluster, args.root_namespace.as_deref(), args.write_status) {
         Ok(checked) => checked,
         Err(reason) => {
             terminal.message(reason);

@@ -11,15 +11,15 @@ use burst_model::time::Time;
 use serde_json::{Value, json};
 
 use super::{Outcome, Terminal};
-use crate::args::{OutputFormat, PreviewArgs};
+use crate::args::{ClusterArgs, OutputFormat, PreviewArgs};
 use crate::input::Input;
-use crate::live::Cluster;
+use crate::live::{Cluster, LiveError};
 use crate::plugin_config;
 use crate::preview::{self, ApiAnswer, Preview};
 
 /// Writes the header of each Service.
-pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Outcome {
-    let preview = match read_preview(args, terminal) {
+pub(super) fn preview(args: &PreviewArgs, cluster: &ClusterArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    let preview = match read_preview(args, cluster, terminal) {
         Ok(preview) => preview,
         Err(reasons) => {
             reasons.iter().for_each(|reason| terminal.message(reason));
@@ -39,13 +39,29 @@ pub(super) fn preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Outcom
 }
 
 /// Reads the cluster and computes the preview. The error has a line for each failure.
-fn read_preview(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Result<Preview, Vec<String>> {
-    let config = Rc::new(config(args, terminal).map_err(|reason| vec![reason])?);
-    let cluster = Cluster::of_context(&args.context).map_err(|error| vec![error.to_string()])?;
+fn read_preview(
+    args: &PreviewArgs,
+    cluster: &ClusterArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<Preview, Vec<String>> {
+    let namespace = cluster.namespace.as_deref();
+    let config = Rc::new(config(args, namespace, terminal).map_err(|reason| vec![reason])?);
+    let cluster = connect(cluster).map_err(|error| vec![error.to_string()])?;
     let now = now();
     let read = preview::read(config.clone(), now, |path| get(&cluster, path))
         .map_err(|failed| failed.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     preview::preview(&config, read, now).map_err(|error| vec![error.to_string()])
+}
+
+/// Returns the cluster, once it has answered and the namespace is known to exist.
+fn connect(args: &ClusterArgs) -> Result<Cluster, LiveError> {
+    let cluster = Cluster::connect(args)?;
+    match &args.namespace {
+        Some(namespace) => cluster.require_namespace(namespace)?,
+        // Each list would report that the API server cannot be reached.
+        None => drop(cluster.get("/version")?),
+    }
+    Ok(cluster)
 }
 
 /// The wall clock, as the filter gets it from its host.
@@ -69,7 +85,7 @@ fn get(cluster: &Cluster, path: &str) -> Result<ApiAnswer, Failure> {
 }
 
 /// Returns the configuration of the file or the defaults, restricted to the requested namespace.
-fn config(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Result<Config, String> {
+fn config(args: &PreviewArgs, namespace: Option<&str>, terminal: &mut Terminal<'_>) -> Result<Config, String> {
     let mut config = match &args.config {
         Some(file) => config_from_file(file, terminal)?,
         None => {
@@ -78,7 +94,7 @@ fn config(args: &PreviewArgs, terminal: &mut Terminal<'_>) -> Result<Config, Str
             defaults.map_err(|error| error.to_string())?
         }
     };
-    if let Some(namespace) = &args.namespace {
+    if let Some(namespace) = namespace {
         let namespace = Name::parse(namespace).map_err(|error| format!("--namespace: {error}"))?;
         preview::restrict_to_namespace(&mut config.content, namespace).map_err(|error| error.to_string())?;
     }

@@ -4,12 +4,12 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::preview::config_from_file;
 use super::{Outcome, Terminal};
-use crate::args::ProxyArgs;
+use crate::args::{ClusterArgs, ProxyArgs};
 use crate::proxy::{self, Proxy};
 
 /// Serves the lists of a cluster until it is terminated.
-pub(super) fn proxy(args: &ProxyArgs, terminal: &mut Terminal<'_>) -> Outcome {
-    match started(args, terminal) {
+pub(super) fn proxy(args: &ProxyArgs, cluster: &ClusterArgs, terminal: &mut Terminal<'_>) -> Outcome {
+    match started(args, cluster, terminal) {
         Ok(end) => end,
         Err(reason) => {
             terminal.message(reason);
@@ -18,7 +18,11 @@ pub(super) fn proxy(args: &ProxyArgs, terminal: &mut Terminal<'_>) -> Outcome {
     }
 }
 
-fn started(args: &ProxyArgs, terminal: &mut Terminal<'_>) -> Result<Outcome, Box<dyn std::error::Error>> {
+fn started(
+    args: &ProxyArgs,
+    cluster: &ClusterArgs,
+    terminal: &mut Terminal<'_>,
+) -> Result<Outcome, Box<dyn std::error::Error>> {
     let sources = match &args.config {
         Some(file) => config_from_file(file, terminal)?.content.sources,
         None => proxy::sources(None)?,
@@ -27,7 +31,7 @@ fn started(args: &ProxyArgs, terminal: &mut Terminal<'_>) -> Result<Outcome, Box
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let proxy = Proxy::start(&args.context, args.listen, sources).await?;
+        let proxy = Proxy::start_with(cluster, args.listen, sources).await?;
         terminal.message(format_args!("lists of {}: {}", proxy.server(), lists.join(", ")));
         let written = terminal.data().line(format_args!("http://{}", proxy.addr()));
         let end = terminal.finish(written, Outcome::Success);

@@ -44,7 +44,7 @@ pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outc
     };
     match simulation(args, object, &targets, &text) {
         Ok(simulation) => {
-            let written = simulation.write(args.format, terminal.data());
+            let written = simulation.write(args.output, terminal.data());
             terminal.finish(written, Outcome::Success)
         }
         Err(InputError::Hpa(reasons)) => {

@@ -177,7 +177,7 @@ fn control_characters_of_a_file_are_escaped() {
 
 fn simulated(format: &str) -> String {
     let (file, trace) = (data_file("load.yaml"), data_file("load.csv"));
-    let (outcome, out, stderr) = hpa_command(&["simulate", &file, "--trace", &trace, "--format", format], "");
+    let (outcome, out, stderr) = hpa_command(&["simulate", &file, "--trace", &trace, "--output", format], "");
     assert_eq!((outcome, stderr.as_str()), (Outcome::Success, ""));
     out
 }
@@ -238,7 +238,7 @@ fn replicas_double_each_sync_and_scale_down_waits_five_minutes() {
         hpa.to_str().unwrap(),
         "--trace",
         trace.to_str().unwrap(),
-        "--format",
+        "--output",
         "json",
     ];
     let (_, out, _) = hpa_command(&args, "");
@@ -269,7 +269,7 @@ proptest! {
         let (file, startup) = (data_file("load.yaml"), startup.to_string());
         let replicas = format!("--replicas={replicas}");
         for format in ["table", "json", "plot", "svg"] {
-            let args = ["simulate", &file, "--trace", trace.to_str().unwrap(), "--format", format, &replicas, "--startup", &startup];
+            let args = ["simulate", &file, "--trace", trace.to_str().unwrap(), "--output", format, &replicas, "--startup", &startup];
             prop_assert!(hpa_command(&args, "").0.code() <= 2);
         }
     }

@@ -5,8 +5,10 @@ mod doctor;
 #[cfg(feature = "live")]
 mod explain_cluster;
 mod explain_simulate;
+mod help;
 mod istio;
 mod lint;
+mod plugin;
 #[cfg(feature = "live")]
 mod policy;
 #[cfg(feature = "live")]

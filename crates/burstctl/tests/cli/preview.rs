@@ -79,6 +79,16 @@ fn every_service_has_a_header_or_a_reason() {
         transcript(&preview(&cluster, &["-n", "stock"]))
     );
 
+    let absent = preview(&cluster, &["-n", "shopp"]);
+    let expected = "burstctl: namespace \"shopp\" does not exist in the cluster at https://127.0.0.1:";
+    let absent = transcript(&absent);
+    assert!(
+        absent.contains(expected) && absent.ends_with("--- exit code 2"),
+        "{absent}"
+    );
+    // An existing namespace without objects is in order.
+    assert_eq!(preview(&cluster, &["-n", "kube-public"]).status.code(), Some(0));
+
     // A filter configuration with pages of one object, another percentage, another kind and another header name.
     let configuration = "cluster: kubernetes\npage_size: 1\nnamespaces: [stock]\ntarget_percent: 50\nheader: {name: X-Room}\nworkloads:\n\
          - {group: apps, version: v1, resource: deployments, kind: Deployment}\n\

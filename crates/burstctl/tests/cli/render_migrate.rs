@@ -81,7 +81,7 @@ fn empty_input_exits_with_2() {
     for path in [empty, "-"] {
         for args in [
             &["hpa", "lint", path][..],
-            &["hpa", "lint", "--format", "json", path],
+            &["hpa", "lint", "--output", "json", path],
             &["hpa", "render", path],
             &["hpa", "migrate", path],
             &["hpa", "explain", path],

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::kubeconfig::kubeconfig;
-use burst_testkit::wait;
+use burst_testkit::{port, wait};
+use serde_json::json;
 use tempfile::TempDir;
 
 const SOON: Duration = Duration::from_secs(120);
@@ -83,6 +84,79 @@ fn a_retry_after_is_reported_at_once_and_not_waited_for() {
             "{args:?}: {output}"
         );
     }
+}
+
+/// The commands that read a cluster.
+const READERS: [&[&str]; 5] = [
+    &["preview"],
+    &["doctor"],
+    &["policy", "check"],
+    &["hpa", "explain", "-n", "shop", "web"],
+    &["preview", "-n", "shop"],
+];
+
+#[test]
+fn an_api_that_cannot_be_reached_is_reported_in_one_line() {
+    let server = format!("http://127.0.0.1:{}", port::free());
+    let cluster = Cluster(kubeconfig(&server));
+    for args in READERS {
+        let (output, code) = cluster.run(args);
+        assert_eq!(code, Some(2), "{args:?}: {output}");
+        let expected = format!(
+            "burstctl: cannot reach {server}: Connection refused (os error 111); check the server of the context, and \
+             that this machine can reach it\n"
+        );
+        assert_eq!(output, expected, "{args:?}");
+    }
+}
+
+#[test]
+fn a_namespace_that_does_not_exist_is_an_error() {
+    let cluster = Cluster::responding("404 Not Found");
+    for args in [&["preview", "-n", "shop"][..], &["hpa", "explain", "-n", "shop", "web"]] {
+        let (output, code) = cluster.run(args);
+        assert_eq!(code, Some(2), "{args:?}: {output}");
+        assert!(
+            output.starts_with("burstctl: namespace \"shop\" does not exist in the cluster at http://127.0.0.1:"),
+            "{args:?}: {output}"
+        );
+        assert_eq!(output.lines().count(), 1, "{args:?}: {output}");
+    }
+}
+
+#[test]
+fn a_credential_plugin_that_is_not_installed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kubeconfig");
+    let exec = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-login", "interactiveMode": "Never",
+        "installHint": "get it from the platform team",
+    });
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "one",
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"exec": exec}}],
+        "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}],
+    });
+    std::fs::write(&file, config.to_string()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
+        .args(["preview", "--kubeconfig"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "burstctl: the kubeconfig gets its credentials from \"no-such-login\", which cannot be started: No such file or \
+         directory (os error 2); get it from the platform team\n"
+    );
+}
+
+#[test]
+fn an_absent_kubeconfig_is_named() {
+    let (output, code) = Cluster::responding(BUSY).run(&["preview", "--kubeconfig", "not-there"]);
+    assert_eq!(code, Some(2), "{output}");
+    assert!(output.contains("not-there") && output.lines().count() == 1, "{output}");
 }
 
 #[test]

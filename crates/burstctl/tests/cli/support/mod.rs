@@ -54,7 +54,7 @@ pub(crate) fn burstctl_styled(args: &[&str], stdin: impl AsRef<[u8]>, styled: bo
         styled,
     );
     let args = ["burstctl"].iter().chain(args);
-    let outcome = run(&Burstctl::try_parse_from(args).unwrap().command, &mut terminal);
+    let outcome = run(&Burstctl::try_parse_from(args).unwrap(), &mut terminal);
     drop(terminal);
     (outcome, out.text(), messages.text())
 }

@@ -124,9 +124,9 @@ type CommandCase<'a> = (Vec<&'a str>, Printed);
 fn hpa_commands(path: &str) -> Vec<CommandCase<'_>> {
     vec![
         (vec!["hpa", "lint", path], Printed::Lines),
-        (vec!["hpa", "lint", "--format", "json", path], Printed::Data),
-        (vec!["hpa", "lint", "--format", "sarif", path], Printed::Data),
-        (vec!["hpa", "lint", "--format", "github", path], Printed::Lines),
+        (vec!["hpa", "lint", "--output", "json", path], Printed::Data),
+        (vec!["hpa", "lint", "--output", "sarif", path], Printed::Data),
+        (vec!["hpa", "lint", "--output", "github", path], Printed::Lines),
         (vec!["hpa", "render", path], Printed::Data),
         (vec!["hpa", "render", "--defaults", path], Printed::Data),
         (vec!["hpa", "migrate", path], Printed::Data),
@@ -212,7 +212,7 @@ proptest! {
             let path = folder.write(&format!("{index}{}", texts.args[2]), file(&[hpa]));
             for trace in [&trace, &sound] {
                 for (format, kind) in [("table", Printed::Lines), ("json", Printed::Data), ("plot", Printed::Lines), ("svg", Printed::Data)] {
-                    check(&(vec!["hpa", "simulate", &path, "--trace", trace, "--format", format], kind))?;
+                    check(&(vec!["hpa", "simulate", &path, "--trace", trace, "--output", format], kind))?;
                 }
             }
         }

@@ -1,13 +1,13 @@
-//! Finds the field name that a misspelt name was probably meant to be.
+//! Finds the name that a misspelt name was probably meant to be.
 
 /// The largest edit distance of a suggestion.
 const MAX_DISTANCE: usize = 2;
 
-/// The closest of `names`, ignoring case, if it is within the largest distance.
-pub(super) fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+/// The closest of `names`, ignoring case, if it is within the largest distance and shares at least half its letters.
+pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distances = names.map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other));
     distances
-        .filter(|(distance, other)| *distance <= MAX_DISTANCE && *distance < other.len())
+        .filter(|(distance, other)| *distance <= MAX_DISTANCE && 2 * *distance <= other.len())
         .min()
         .map(|(_, other)| other)
 }
