@@ -24,5 +24,6 @@ mod rendered;
 mod routes;
 mod scripts;
 mod sidecar;
+mod streaming;
 mod upgrade;
 mod waypoint;
