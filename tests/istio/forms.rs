@@ -10,6 +10,7 @@ use crate::{
     mesh::{Mesh, SOME},
     routes, shipped,
     shop::{API, WEB},
+    streaming::wait_for_streams,
 };
 
 /// The sets, with the kind and name of each object.
@@ -188,6 +189,9 @@ fn every_form_of_the_gateway_set_does_the_same_on_the_oldest_envoy() {
             "web-v1",
             "{form}"
         );
+        if form == "gateway-envoyfilter" {
+            wait_for_streams(&mesh, &ingress, PUBLIC, WEB);
+        }
         applied.delete(&mesh.cluster);
         ingress.wait_for_header(PUBLIC, "/", None);
     }

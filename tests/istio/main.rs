@@ -25,5 +25,6 @@ mod rendered;
 mod routes;
 mod scripts;
 mod sidecar;
+mod streaming;
 mod upgrade;
 mod waypoint;

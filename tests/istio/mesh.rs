@@ -70,9 +70,31 @@ impl Mesh {
         namespace: &str,
         listens: impl FnOnce(&str, &str, u16) -> String,
     ) -> Ingress {
+        self.gateway_of(version, label, namespace, listens, |node| node)
+    }
+
+    /// An ingress gateway that gets its configuration as one with Istio's agent does: the changes only.
+    pub(crate) fn incremental_ingress(&self, version: Version) -> Ingress {
+        self.gateway_of(
+            version,
+            "ingressgateway",
+            "istio-system",
+            open_gateway,
+            Node::incremental,
+        )
+    }
+
+    fn gateway_of(
+        &self,
+        version: Version,
+        label: &str,
+        namespace: &str,
+        listens: impl FnOnce(&str, &str, u16) -> String,
+        adapt: impl FnOnce(Node) -> Node,
+    ) -> Ingress {
         let port = port::free();
         self.cluster.apply(&listens(label, namespace, port));
-        let node = Node::gateway(label, namespace, &json!({"istio": label})).at(GATEWAY);
+        let node = adapt(Node::gateway(label, namespace, &json!({"istio": label})).at(GATEWAY));
         let envoy = Envoy::of(version).workers(2).start(&self.istiod.bootstrap(&node));
         let url = format!("http://127.0.0.1:{port}");
         Ingress { envoy, url }

@@ -14,6 +14,7 @@ use crate::{
     routes,
     shipped::{self, Pod},
     shop::WEB,
+    streaming::wait_for_streams,
 };
 
 /// Values for everything except the module, which the test builds.
@@ -38,7 +39,8 @@ fn a_set_rendered_with_custom_values_reaches_the_gateway_in_every_form() {
     let route = routes::VIRTUAL_SERVICE.replace("[istio-system/public]", "[edge/public]");
     mesh.cluster.apply(&route);
     let halved = WEB.replace("target-load=4", "target-load=2");
-    for form in ["wasmplugin", "trafficextension", "envoyfilter"] {
+    // The first form has no other beside it that still drains and reads.
+    for form in ["envoyfilter", "wasmplugin", "trafficextension"] {
         let objects = rendered(form);
         assert_eq!(roles(&objects), ROLES, "{form}");
         let applied = shipped::apply_objects(&mesh.cluster, objects, &wasm("burst-metrics.wasm"), &pod);
@@ -46,7 +48,12 @@ fn a_set_rendered_with_custom_values_reaches_the_gateway_in_every_form() {
         let single = edge.get("edge.edge.svc", "/burstmetrics/services/shop/web");
         let single = single.map(|Answer { status, body, .. }| (status, body));
         assert_eq!(single, Ok((200, halved.clone())), "{form}");
-        every_list_is_granted(&edge);
+        if form == "envoyfilter" {
+            wait_for_streams(&mesh, &edge, PUBLIC, &halved);
+            every_resource_is_streamed(&edge);
+        } else {
+            every_list_is_granted(&edge);
+        }
         applied.delete(&mesh.cluster);
         edge.wait_for_header(PUBLIC, "/", None);
     }
@@ -60,6 +67,13 @@ fn every_list_is_granted(edge: &Ingress) {
     let (read, forbidden) = (stat("burst_poll_ok_total"), stat("burst_poll_forbidden_total"));
     wait::until(SOON, "two more rounds", || stat("burst_poll_ok_total") >= read + 6);
     assert_eq!(stat("burst_poll_forbidden_total"), forbidden);
+}
+
+/// Waits for an open stream of each of the three resources. The API server refuses a resource that the role does not have.
+fn every_resource_is_streamed(edge: &Ingress) {
+    wait::until(SOON, "a stream of each resource", || {
+        edge.envoy.stat("cluster.burst_kube_api.upstream_rq_active") == Some(3)
+    });
 }
 
 fn rendered(form: &str) -> Vec<Value> {

@@ -53,6 +53,11 @@ fn autoscaled(cluster: &ControlPlane, name: &str, current: u32, max: u32) {
         }}),
     ];
     cluster.apply(&objects.map(|object| object.to_string()).join("\n---\n"));
+    scale(cluster, name, current);
+}
+
+/// Sets the number of current replicas in the status of an HPA.
+pub(crate) fn scale(cluster: &ControlPlane, name: &str, current: u32) {
     let condition = json!({"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"});
     let status = json!({"status": {
         "currentReplicas": current, "desiredReplicas": current, "conditions": [condition],

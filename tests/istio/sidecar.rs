@@ -7,6 +7,7 @@ use crate::{
     mesh::{Ingress, Mesh, SOON},
     shipped::{self, Pod},
     shop::{API, WEB},
+    streaming::wait_for_streams,
 };
 
 pub(crate) const HOST: &str = "web.shop.svc.cluster.local";
@@ -34,6 +35,9 @@ fn a_sidecar_sends_the_header_of_its_pods_service() {
         let applied = shipped::apply(&mesh.cluster, form, &wasm("burst-metrics.wasm"), &pod);
         of_service.wait_for_header(HOST, "/", Some(WEB));
         of_owner.wait_for_header(HOST, "/", Some(API));
+        if form == "sidecar-envoyfilter" {
+            wait_for_streams(&mesh, &of_service, HOST, WEB);
+        }
         // The upstream still answers the pod's own paths.
         assert_eq!(
             of_service.get(HOST, "/burstmetrics/services").unwrap().body,

@@ -6,7 +6,7 @@ use super::module::Module;
 use super::settings::Settings;
 use super::template::{
     GATEWAY_EXTENSION, GATEWAY_FILTER, GATEWAY_PLUGIN, KUBE_API, ManifestFile, SIDECAR_FILTER, SIDECAR_KUBE_API,
-    SIDECAR_PLUGIN, Template, TemplateMismatch,
+    SIDECAR_PLUGIN, STREAMS, Template, TemplateMismatch,
 };
 use super::validate::CLUSTER_DOMAIN;
 use super::values::{ExtensionKind, ProxyKind};
@@ -14,14 +14,20 @@ use super::values::{ExtensionKind, ProxyKind};
 /// The JSON pointer to the address in `base/kube-api.yaml`.
 const API_ADDRESS: &str = "/spec/configPatches/0/patch/value/load_assignment/endpoints/0/lb_endpoints/0/endpoint\
                            /address/socket_address/address";
-/// The JSON pointer to the extension in `filter.yaml`.
-const EXTENSION: &str = "/spec/configPatches/1/patch/value/typed_config/config";
+/// The JSON pointers to the extension in `filter.yaml`: the listener's, and the one of the cluster for the Kubernetes API.
+const EXTENSIONS: [&str; 2] = [
+    "/spec/configPatches/1/patch/value/typed_config/config",
+    "/spec/configPatches/2/patch/value/typed_config/config",
+];
 
 /// Returns the EnvoyFilter that adds the Envoy cluster for the Kubernetes API.
 pub(super) fn kube_api(settings: &Settings) -> Result<Value, TemplateMismatch> {
     let mut template = KUBE_API.object()?;
     if settings.proxy == ProxyKind::Sidecar {
         template = template.patched(SIDECAR_KUBE_API)?;
+    }
+    if settings.form == ExtensionKind::EnvoyFilter {
+        template = template.patched(STREAMS)?;
     }
     let address = template
         .text(API_ADDRESS)?
@@ -74,7 +80,16 @@ fn plugin(settings: &Settings, mut template: Template, wasm: &str) -> Result<Tem
 
 fn envoy_filter(settings: &Settings) -> Result<Template, TemplateMismatch> {
     let mut template = shipped(settings, GATEWAY_FILTER, SIDECAR_FILTER).object()?;
-    let code = format!("{EXTENSION}/vm_config/code");
+    for extension in EXTENSIONS {
+        fill_in(&mut template, extension, settings)?;
+    }
+    target_proxies(&mut template, settings, "workloadSelector", "labels")?;
+    Ok(template)
+}
+
+/// Sets the module and the configuration of an extension.
+fn fill_in(template: &mut Template, extension: &str, settings: &Settings) -> Result<(), TemplateMismatch> {
+    let code = format!("{extension}/vm_config/code");
     match &settings.module {
         Module::Fetched { url, sha256 } => {
             template.replace(&format!("{code}/remote/http_uri/uri"), url.as_str())?;
@@ -83,9 +98,7 @@ fn envoy_filter(settings: &Settings) -> Result<Template, TemplateMismatch> {
         Module::File { path } => template.replace(&code, json!({"local": {"filename": path}}))?,
     }
     let config = format!("{:#}\n", settings.plugin_config);
-    template.replace(&format!("{EXTENSION}/configuration/value"), config)?;
-    target_proxies(&mut template, settings, "workloadSelector", "labels")?;
-    Ok(template)
+    template.replace(&format!("{extension}/configuration/value"), config)
 }
 
 /// Sets the namespace of an object, and the selector if the values have labels.

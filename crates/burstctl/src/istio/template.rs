@@ -17,6 +17,7 @@ macro_rules! shipped {
 shipped! {
     RBAC = "base/rbac.yaml";
     KUBE_API = "base/kube-api.yaml";
+    STREAMS = "streams/kube-api.patch.yaml";
     LOCK = "lock/policy.yaml";
     GATEWAY_PLUGIN = "gateway/plugin.yaml";
     GATEWAY_EXTENSION = "gateway-trafficextension/extension.yaml";

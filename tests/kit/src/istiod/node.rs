@@ -16,6 +16,7 @@ pub struct Node {
     namespace: String,
     metadata: Value,
     agent: Option<u16>,
+    ads: &'static str,
 }
 
 impl Node {
@@ -73,6 +74,7 @@ impl Node {
             namespace: namespace.into(),
             metadata,
             agent: None,
+            ads: "GRPC",
         }
     }
 
@@ -94,6 +96,13 @@ impl Node {
     #[must_use]
     pub fn with_agent(mut self, port: u16) -> Self {
         self.agent = Some(port);
+        self
+    }
+
+    /// Incremental ADS, which Istio's agent uses by default.
+    #[must_use]
+    pub fn incremental(mut self) -> Self {
+        self.ads = "DELTA_GRPC";
         self
     }
 
@@ -147,7 +156,7 @@ fn everything_by_ads(node: &Node, port: u16) -> Value {
             "cds_config": xds,
             "lds_config": xds,
             "ads_config": {
-                "api_type": "GRPC",
+                "api_type": node.ads,
                 "transport_api_version": "V3",
                 "set_node_on_first_message_only": true,
                 "grpc_services": [{"envoy_grpc": {"cluster_name": "xds-grpc"}}],

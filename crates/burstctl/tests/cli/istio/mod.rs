@@ -21,8 +21,11 @@ fn objects(text: &str) -> Vec<Value> {
     let trees = documents(text).into_iter().map(|document| document.content.unwrap());
     let mut objects: Vec<_> = trees.map(|tree| tree.to_json()).collect();
     for object in &mut objects {
-        if let Some(text) = object.pointer_mut(CONFIGURATION) {
-            *text = serde_json::from_str(text.as_str().unwrap()).unwrap();
+        for extension in EXTENSIONS {
+            let configuration = format!("{extension}/configuration/value");
+            if let Some(text) = object.pointer_mut(&configuration) {
+                *text = serde_json::from_str(text.as_str().unwrap()).unwrap();
+            }
         }
     }
     objects.sort_by_key(|object| {
@@ -36,7 +39,11 @@ fn objects(text: &str) -> Vec<Value> {
     objects
 }
 
-const CONFIGURATION: &str = "/spec/configPatches/1/patch/value/typed_config/config/configuration/value";
+/// The filter in an EnvoyFilter: the listener's, and the one of the cluster for the Kubernetes API.
+const EXTENSIONS: [&str; 2] = [
+    "/spec/configPatches/1/patch/value/typed_config/config",
+    "/spec/configPatches/2/patch/value/typed_config/config",
+];
 
 fn metadata(object: &Value, key: &str) -> String {
     object["metadata"][key].as_str().unwrap_or_default().to_owned()
@@ -231,10 +238,10 @@ fn an_envoy_filter_can_load_the_module_from_a_file() {
     let filter = objects
         .iter()
         .find(|object| metadata(object, "name") == "burst-metrics" && object["kind"] == "EnvoyFilter");
-    let code = filter
-        .unwrap()
-        .pointer("/spec/configPatches/1/patch/value/typed_config/config/vm_config/code");
-    assert_eq!(code, Some(&json!({"local": {"filename": "/b.wasm"}})));
+    for extension in EXTENSIONS {
+        let code = filter.unwrap().pointer(&format!("{extension}/vm_config/code"));
+        assert_eq!(code, Some(&json!({"local": {"filename": "/b.wasm"}})));
+    }
 }
 
 #[test]
