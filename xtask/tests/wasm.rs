@@ -18,8 +18,8 @@ const LIFECYCLE: [&str; 9] = [
 ];
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
-/// the metrics APIs in protobuf and YAML.
-const FULL: u64 = 990_000;
+/// the aliases of the metrics APIs.
+const FULL: u64 = 1_000_000;
 const HEADER_ONLY: u64 = 500_000;
 
 fn exports(file: &str) -> Vec<String> {
