@@ -8,7 +8,6 @@ use burst_model::config::MetricsApisConfig;
 use burst_model::failure_state::StateChange;
 use burst_model::records::Record;
 use burst_model::time::Time;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// As often as kube-apiserver checks an aggregated API.
@@ -32,7 +31,7 @@ pub struct AdapterDiscovery {
     requested: Option<Time>,
     under_way: usize,
     /// The aliases that the adapter has taken, as of its last list.
-    taken_aliases: BTreeSet<String>,
+    taken_aliases: Vec<String>,
 }
 
 /// A GET to be sent to an adapter, as [`DISCOVERY_USER`].
@@ -138,14 +137,14 @@ impl AdapterDiscovery {
         };
         let before = std::mem::replace(&mut self.taken_aliases, taken);
         let after = &self.taken_aliases;
-        (
-            after.difference(&before).cloned().collect(),
-            before.difference(after).cloned().collect(),
-        )
+        let missing = |all: &[String], other: &[String]| -> Vec<String> {
+            all.iter().filter(|alias| !other.contains(alias)).cloned().collect()
+        };
+        (missing(after, &before), missing(&before, after))
     }
 }
 
-fn taken_aliases(apis: &MetricsApisConfig, resources: &AdapterResources) -> Option<BTreeSet<String>> {
+fn taken_aliases(apis: &MetricsApisConfig, resources: &AdapterResources) -> Option<Vec<String>> {
     let taken = aliases::taken(apis, resources)?;
     Some(taken.into_iter().map(str::to_owned).collect())
 }

@@ -69,12 +69,15 @@ impl AdapterResources {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The names of the custom metrics in all versions. `None` while the list of a version is missing.
-    pub(crate) fn custom_metrics(&self) -> Option<impl Iterator<Item = &str>> {
-        let [first, second] = [ApiVersion::CustomV1Beta1, ApiVersion::CustomV1Beta2]
-            .map(|api| self.find(api).and_then(|listed| listed.as_ref().ok()));
-        let resources = first?.iter().chain(second?);
-        Some(resources.filter_map(|resource| Some(resource.name.split_once('/')?.1)))
+    /// Whether a version of the custom metrics API has a metric of that name. `None` while the list of one is missing.
+    pub(crate) fn has_custom_metric(&self, name: &str) -> Option<bool> {
+        let is_it =
+            |resource: &AdapterResource| resource.name.split_once('/').is_some_and(|(_, metric)| metric == name);
+        let mut has = false;
+        for api in [ApiVersion::CustomV1Beta1, ApiVersion::CustomV1Beta2] {
+            has |= self.find(api)?.as_ref().ok()?.iter().any(is_it);
+        }
+        Some(has)
     }
 
     fn find(&self, api: ApiVersion) -> Option<&Result<Vec<AdapterResource>, AdapterDiscoveryError>> {

@@ -12,7 +12,7 @@ fn server() -> TestServer {
         ("free_replicas", "burst_headroom"),
     ] {
         let metric = ServedMetric::find(apis.counting, metric).unwrap();
-        apis.aliases.insert(alias.to_owned(), metric);
+        apis.aliases.push((alias.to_owned(), metric));
     }
     server
 }

@@ -4,9 +4,8 @@ use super::ConfigError;
 use super::value::invalid;
 use crate::metric::{RequestMetric, ServedMetric};
 use crate::request_rates::{CountingSettings, RateScope};
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// In bytes, as for the names of most objects in Kubernetes.
@@ -16,27 +15,24 @@ const MAX_ALIASES: usize = 100;
 
 /// The aliases as written: by name, the metric that each stands for.
 #[derive(Debug, Default)]
-pub(super) struct RawAliases(BTreeMap<String, String>);
+pub(super) struct RawAliases(Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for RawAliases {
-    /// Refuses a name that is there twice, as the other objects of the configuration do. A map would keep one of the two.
+    /// Keeps a name that is there twice, so that it can be refused.
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         struct Names;
 
         impl<'de> Visitor<'de> for Names {
-            type Value = BTreeMap<String, String>;
+            type Value = Vec<(String, String)>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
-                let mut aliases = BTreeMap::new();
-                while let Some((name, metric)) = fields.next_entry::<String, String>()? {
-                    if aliases.contains_key(&name) {
-                        return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
-                    }
-                    aliases.insert(name, metric);
+                let mut aliases = Vec::new();
+                while let Some(alias) = fields.next_entry()? {
+                    aliases.push(alias);
                 }
                 Ok(aliases)
             }
@@ -47,47 +43,49 @@ impl<'de> Deserialize<'de> for RawAliases {
 }
 
 impl RawAliases {
-    /// Returns the metric of each alias.
-    pub(super) fn check(
-        self,
-        counting: Option<CountingSettings>,
-    ) -> Result<BTreeMap<String, ServedMetric>, ConfigError> {
-        let count = self.0.len();
+    /// Returns the aliases with their metrics, sorted by name.
+    pub(super) fn check(self, counting: Option<CountingSettings>) -> Result<Vec<(String, ServedMetric)>, ConfigError> {
+        let Self(raw) = self;
+        let count = raw.len();
         if count > MAX_ALIASES {
             let reason = format_args!("there are {count}; at most {MAX_ALIASES} are allowed");
             return Err(invalid("metrics_apis.aliases", reason));
         }
-        let aliases = self.0.into_iter();
-        aliases.map(|(name, metric)| alias(name, &metric, counting)).collect()
+        let mut aliases = Vec::new();
+        for (name, metric) in raw {
+            let metric = served_metric(&name, &metric, counting)
+                .map_err(|reason| invalid(format!("metrics_apis.aliases.{name}"), reason))?;
+            match aliases.binary_search_by(|(other, _): &(String, _)| other.cmp(&name)) {
+                Ok(_) => {
+                    return Err(invalid(
+                        format!("metrics_apis.aliases.{name}"),
+                        "the name is there twice",
+                    ));
+                }
+                Err(index) => aliases.insert(index, (name, metric)),
+            }
+        }
+        Ok(aliases)
     }
 }
 
-fn alias(
-    name: String,
-    metric: &str,
-    counting: Option<CountingSettings>,
-) -> Result<(String, ServedMetric), ConfigError> {
-    let refused = |reason: String| Err(invalid(format!("metrics_apis.aliases.{name}"), reason));
-    if !is_metric_name(&name) {
-        return refused(format!(
+/// Returns the metric of an alias, or why the alias is refused.
+fn served_metric(name: &str, metric: &str, counting: Option<CountingSettings>) -> Result<ServedMetric, String> {
+    if !is_metric_name(name) {
+        return Err(format!(
             "{name:?} is not the name of a metric: it may have letters, digits and `_ : . - |`, up to {MAX_NAME}"
         ));
     }
     // That metric may be off now. With the alias, its name would change its meaning when it is switched on.
     if ServedMetric::any().any(|own| own.name() == name) {
-        return refused("the filter has a metric of that name itself".to_owned());
+        return Err("the filter has a metric of that name itself".to_owned());
     }
-    match ServedMetric::any().find(|served| served.name() == metric) {
-        Some(served) => match missing_setting(served, counting) {
-            None => Ok((name, served)),
-            Some(missing) => refused(format!("{metric} {missing}")),
-        },
-        None => {
-            let names: Vec<_> = ServedMetric::all(counting).map(ServedMetric::name).collect();
-            let names = names.join(", ");
-            refused(format!("{metric:?} is not a metric of the filter: there are {names}"))
-        }
-    }
+    let Some(served) = ServedMetric::any().find(|served| served.name() == metric) else {
+        let names: Vec<_> = ServedMetric::all(counting).map(ServedMetric::name).collect();
+        let names = names.join(", ");
+        return Err(format!("{metric:?} is not a metric of the filter: there are {names}"));
+    };
+    missing_setting(served, counting).map_or(Ok(served), |missing| Err(format!("{metric} {missing}")))
 }
 
 /// A path has the name as one segment, and an HPA refuses `/` and `%` in it.
@@ -189,7 +187,7 @@ mod tests {
             assert!(error.contains("is not the name of a metric"), "{name}: {error}");
         }
         let twice = aliases(r#"{"a":"burst_headroom","a":"burst_max_load"}"#, "").unwrap_err();
-        assert!(twice.contains("metrics_apis.aliases: duplicate field `a`"), "{twice}");
+        assert_eq!(twice, "metrics_apis.aliases.a: the name is there twice");
         let list = aliases(r#"["a"]"#, "").unwrap_err();
         assert!(list.contains("expected an object"), "{list}");
     }

@@ -149,8 +149,8 @@ pub struct MetricsApisConfig {
     pub counting: Option<CountingSettings>,
     /// Which user may read which external metric; `None` if only the API server decides.
     pub policies: Option<PoliciesConfig>,
-    /// Other names of custom metrics, each with the metric that it stands for.
-    pub aliases: BTreeMap<String, ServedMetric>,
+    /// Other names of custom metrics, sorted, each with the metric that it stands for.
+    pub aliases: Vec<(String, ServedMetric)>,
 }
 
 /// Which user may read which external metric.
