@@ -4,13 +4,16 @@ use std::fs;
 
 use burst_testkit::{
     Envoy, Version,
-    filter::{Backend, PATIENCE},
+    filter::{Backend, NGSA_1, PATIENCE},
     http::{Answer, Request, ask},
     repository, wait, wasm,
 };
 use serde_json::{Value, json};
 
-on_each_envoy!(each_format_of_the_shipped_example_has_its_answer);
+on_each_envoy!(
+    each_format_of_the_shipped_example_has_its_answer,
+    the_header_of_the_shipped_example_has_the_headroom_and_an_age_that_grows,
+);
 
 /// The Service that takes the place of `shop/web`.
 const SERVICE: &str = "default/ngsa-svc-1";
@@ -63,6 +66,31 @@ impl Example {
             }
         });
     }
+}
+
+/// The age in a header of the first service with that number of replicas; `None` if the header is another one.
+fn age(answer: &Answer, current: u32) -> Option<u64> {
+    let numbers = NGSA_1.replace("current-load=1", &format!("current-load={current}"));
+    let before = format!("{numbers}, headroom={}, age=", 5 - current);
+    answer.header("x-burst")?.strip_prefix(&before)?.parse().ok()
+}
+
+fn the_header_of_the_shipped_example_has_the_headroom_and_an_age_that_grows(version: Version) {
+    let mut backend = Backend::sample();
+    let example = Example::start(version, "16-header-extras.yaml", &backend);
+    example.wait_for("/", "a recent read", |answer| {
+        age(answer, 1).is_some_and(|age| age < 60)
+    });
+    backend.scale_ngsa_1(3);
+    example.wait_for("/", "a lower headroom", |answer| age(answer, 3).is_some());
+    backend.refuse_connections();
+    let mut ages = std::collections::BTreeSet::new();
+    example.wait_for("/", "no header, as the snapshot is too old", |answer| {
+        ages.extend(age(answer, 3));
+        answer.header("x-burst").is_none()
+    });
+    let oldest = ages.last().copied();
+    assert!(ages.len() > 1 && oldest <= Some(60), "max_staleness is 60 s: {ages:?}");
 }
 
 fn each_format_of_the_shipped_example_has_its_answer(version: Version) {

@@ -205,6 +205,9 @@ fn the_headers_name_extra_keys_and_constant_value_are_configurable() {
         Route::istio("web", "shop"),
     );
     assert_eq!(seen, Some(format!("{VALUE}, as-of={now}, stale=false")));
+    let aged = synced(r#","header":{"extra_keys":["headroom","age"]}"#);
+    let seen = plain(&aged, Route::istio("web", "shop"));
+    assert_eq!(seen, Some(format!("{VALUE}, headroom=4, age=0")));
     let constant = synced(r#","header":{"value":"service=static, current-load=0, target-load=1, max-load=1"}"#);
     let seen = plain(&constant, Route::istio("anything", "anywhere"));
     assert_eq!(

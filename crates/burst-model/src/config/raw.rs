@@ -231,6 +231,10 @@ pub enum ExtraKey {
     AsOf,
     /// `stale`: `true` or `false`.
     Stale,
+    /// `headroom`: the replicas that can still be added.
+    Headroom,
+    /// `age`: the seconds since the cluster was last read, as of the last tick.
+    Age,
 }
 
 /// What happens to a header of the same name from the upstream.

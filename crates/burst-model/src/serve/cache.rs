@@ -3,7 +3,7 @@
 
 use super::bulk_body::BulkBody;
 use super::format::{Format, Rendered, Rows};
-use super::header;
+use super::header::{self, Read};
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
 use crate::kube::Source;
@@ -59,6 +59,8 @@ pub struct ServingCache {
     snapshot: Option<Snapshot>,
     as_of: Option<Time>,
     freshness: Freshness,
+    /// The time since the last read, in whole seconds; `None` unless headers show it.
+    shown_age: Option<Duration>,
     /// The lists that were never read or cannot be, by their index in the configuration.
     unread_lists: Vec<usize>,
     headers: HeaderCache<Box<[u8]>>,
@@ -112,7 +114,11 @@ impl ServingCache {
         let as_of = confirmed
             .and_then(Confirmed::oldest)
             .filter(|_| self.snapshot.is_some());
-        let freshness = match as_of.map(|as_of| now.since(as_of)) {
+        let age = as_of.map(|as_of| now.since(as_of));
+        let shown_age = age
+            .filter(|_| config.header.extra_keys.contains(&ExtraKey::Age))
+            .map(|age| Duration::from_secs(age.as_secs()));
+        let freshness = match age {
             None => Freshness::Unsynced,
             Some(age) if age <= config.max_staleness => Freshness::Fresh,
             Some(age) => Freshness::Stale(age),
@@ -128,10 +134,12 @@ impl ServingCache {
             matches!(freshness, Freshness::Stale(_)) != matches!(self.freshness, Freshness::Stale(_));
         // A new `as_of` clears the headers even if they do not show it: the control plane may send the metadata of a new
         // Service later than the snapshot, so a cluster's mapping must be resolved again.
-        if staleness_changed || as_of != self.as_of || unread_lists != self.unread_lists {
+        let age_changed = shown_age != self.shown_age;
+        if staleness_changed || age_changed || as_of != self.as_of || unread_lists != self.unread_lists {
             self.clear_headers();
         }
         (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
+        self.shown_age = shown_age;
     }
 
     /// The generation of the cached snapshot.
@@ -251,7 +259,8 @@ impl ServingCache {
         } else {
             keys
         };
-        Ok(header::value_with(&entry, keys, as_of, stale).into())
+        let age = self.shown_age.unwrap_or_default();
+        Ok(header::value_with(&entry, keys, Read { as_of, age, stale }).into())
     }
 
     fn may_be_in_unread_list(&self, config: &Config, upstream: &UpstreamTarget) -> bool {

@@ -5,6 +5,18 @@ use crate::load::Load;
 use crate::name::ObjectName;
 use crate::snapshot::Entry;
 use crate::time::Time;
+use std::time::Duration;
+
+/// What a header may say of the read that its numbers come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// When the cluster was last read.
+    pub as_of: Time,
+    /// The time since then, as of the last tick.
+    pub age: Duration,
+    /// Whether it is longer than `max_staleness`.
+    pub stale: bool,
+}
 
 /// `service=ns/name, current-load=N, target-load=N, max-load=N`.
 #[must_use]
@@ -37,12 +49,14 @@ fn number(text: &str) -> Option<u32> {
 
 /// Like [`value`], with extra keys after `max-load`, so that clients that expect the four keys can still parse it.
 #[must_use]
-pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], as_of: Time, stale: bool) -> String {
+pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], read: Read) -> String {
     let mut value = value(entry);
     for key in extra_keys {
         value.push_str(&match key {
-            ExtraKey::AsOf => format!(", as-of={}", as_of.unix_seconds()),
-            ExtraKey::Stale => format!(", stale={stale}"),
+            ExtraKey::AsOf => format!(", as-of={}", read.as_of.unix_seconds()),
+            ExtraKey::Stale => format!(", stale={}", read.stale),
+            ExtraKey::Headroom => format!(", headroom={}", entry.load.headroom()),
+            ExtraKey::Age => format!(", age={}", read.age.as_secs()),
         });
     }
     value
@@ -75,10 +89,18 @@ mod tests {
 
     #[test]
     fn extra_keys_follow_max_load_in_the_configured_order() {
-        let as_of = Time::from_unix_millis(1_700_000_000_999);
+        let read = Read {
+            as_of: Time::from_unix_millis(1_700_000_000_999),
+            age: Duration::from_millis(61_999),
+            stale: true,
+        };
         assert_eq!(
-            value_with(&ENTRY, &[ExtraKey::Stale, ExtraKey::AsOf], as_of, true),
+            value_with(&ENTRY, &[ExtraKey::Stale, ExtraKey::AsOf], read),
             "service=default/ngsa-1, current-load=1, target-load=4, max-load=5, stale=true, as-of=1700000000"
+        );
+        assert_eq!(
+            value_with(&ENTRY, &[ExtraKey::Age, ExtraKey::Headroom], read),
+            "service=default/ngsa-1, current-load=1, target-load=4, max-load=5, age=61, headroom=4"
         );
     }
 

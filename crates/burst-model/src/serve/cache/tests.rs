@@ -208,6 +208,25 @@ fn the_time_of_the_read_follows_every_confirmation() {
 }
 
 #[test]
+fn the_age_grows_by_whole_seconds_until_the_next_read() {
+    let config = config(r#","on_stale":"keep","header":{"extra_keys":["headroom","age"]}"#);
+    let mut cache = serving_cache(&config);
+    let mut age = |read: Time, millis| {
+        cache.refresh(&config, Some(&confirmed(read)), T0.after(Duration::from_millis(millis)));
+        let header = header(&mut cache, &config, "web.shop").unwrap();
+        header
+            .strip_prefix(&format!("{VALUE}, headroom=4, age="))
+            .map(str::to_owned)
+    };
+    for (millis, expected) in [(0, "0"), (999, "0"), (1_000, "1"), (61_500, "61")] {
+        assert_eq!(age(T0, millis).as_deref(), Some(expected), "after {millis} ms");
+    }
+    let later = T0.after(Duration::from_secs(62));
+    assert_eq!(age(later, 62_000).as_deref(), Some("0"), "read again");
+    assert_eq!(age(later, 61_000).as_deref(), Some("0"), "the clock was set back");
+}
+
+#[test]
 fn a_constant_needs_no_cluster_to_be_read() {
     let config = config(r#","header":{"value":"service=x, current-load=1, target-load=2, max-load=3"}"#);
     let found = header(&mut ServingCache::default(), &config, "web.shop").unwrap();
