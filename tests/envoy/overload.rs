@@ -191,7 +191,7 @@ fn a_thousand_connections_that_wait_for_a_change_cost_no_other_client_its_answer
     let mut connections: Vec<_> = (0..CONNECTIONS).map(|_| waiting()).collect();
     is_waiting(MAX_WAITING);
     // On a slow machine some have waited long enough before the last ones come, and leave their places to these.
-    let stat = |name| proxy.stat(name) as usize;
+    let stat = |name| usize::try_from(proxy.stat(name)).expect("a count");
     let rejected = || stat("burst_long_poll_rejected_total");
     wait::until(PATIENCE, "each waits or is rejected", || {
         stat("burst_long_poll_total") + rejected() == MAX_WAITING + CONNECTIONS

@@ -56,7 +56,7 @@ impl Example {
     }
 
     #[track_caller]
-    fn wait_for(&self, path: &str, what: &str, fits: impl Fn(&Answer) -> bool) {
+    fn wait_for(&self, path: &str, what: &str, mut fits: impl FnMut(&Answer) -> bool) {
         wait::for_ok(PATIENCE, what, || {
             let answer = self.poll(path);
             if fits(&answer) {

@@ -3,7 +3,7 @@
 
 use super::bulk_body::BulkBody;
 use super::format::{Format, Rendered, Rows};
-use super::header::{self, Read};
+use super::header::{self, LastRead};
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
 use crate::kube::Source;
@@ -260,7 +260,7 @@ impl ServingCache {
             keys
         };
         let age = self.shown_age.unwrap_or_default();
-        Ok(header::value_with(&entry, keys, Read { as_of, age, stale }).into())
+        Ok(header::value_with(&entry, keys, LastRead { as_of, age, stale }).into())
     }
 
     fn may_be_in_unread_list(&self, config: &Config, upstream: &UpstreamTarget) -> bool {

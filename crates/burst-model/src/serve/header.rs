@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What a header may say of the read that its numbers come from.
 #[derive(Clone, Copy, Debug)]
-pub struct Read {
+pub struct LastRead {
     /// When the cluster was last read.
     pub as_of: Time,
     /// The time since then, as of the last tick.
@@ -49,7 +49,7 @@ fn number(text: &str) -> Option<u32> {
 
 /// Like [`value`], with extra keys after `max-load`, so that clients that expect the four keys can still parse it.
 #[must_use]
-pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], read: Read) -> String {
+pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], read: LastRead) -> String {
     let mut value = value(entry);
     for key in extra_keys {
         value.push_str(&match key {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn extra_keys_follow_max_load_in_the_configured_order() {
-        let read = Read {
+        let read = LastRead {
             as_of: Time::from_unix_millis(1_700_000_000_999),
             age: Duration::from_millis(61_999),
             stale: true,

@@ -135,13 +135,8 @@ fn a_body_shows_the_last_read_even_if_no_row_changed() {
     let config = config("");
     let mut cache = serving_cache(&config);
     let mut as_of = |seconds| {
-        take(
-            &mut cache,
-            &config,
-            &table(1),
-            1,
-            T0.after(Duration::from_secs(seconds)),
-        );
+        let read = T0.after(Duration::from_secs(seconds));
+        cache.refresh(&config, Some(&confirmed(read)), read);
         let answer = ask(&config, &mut cache, "/burstmetrics/services?format=json", None);
         let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         json["shop/web"]["asOf"].as_u64()
