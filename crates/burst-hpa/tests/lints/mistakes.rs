@@ -43,7 +43,7 @@ fn a_kind_that_its_group_does_not_have_is_found() {
     ] {
         assert_eq!(ids(&alone("/spec/scaleTargetRef", target.clone())), [""; 0], "{target}");
     }
-    // Before Kubernetes 1.36, kube-apiserver accepts a Deployment without an API group.
+    // Before Kubernetes 1.34, kube-apiserver accepts a Deployment without an API group.
     let written = with(
         base(),
         "/spec/scaleTargetRef",
