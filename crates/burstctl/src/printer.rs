@@ -116,7 +116,7 @@ impl<'a> Printer<'a> {
         writeln!(self.out, "{}", escape_json(&json))
     }
 
-    /// Writes text that is our own or already escaped, such as that of [`to_yaml`](crate::yaml::to_yaml).
+    /// Writes text that is our own or already escaped, such as that of [`to_yaml`].
     ///
     /// # Errors
     /// If it cannot be written.
