@@ -1,8 +1,6 @@
 //! The API server accepts every set as it ships, and every form of the gateway set has the same effect.
 
-use std::{env, os::unix::fs::symlink, process::Command};
-
-use burst_testkit::{ControlPlane, Istiod, Part, Version, repository, wasm};
+use burst_testkit::{ControlPlane, Istiod, Version, wasm};
 use serde_json::Value;
 
 use crate::{
@@ -15,7 +13,7 @@ use crate::{
 
 /// The sets, with the kind and name of each object.
 const SETS: [(&str, &[&str]); 11] = [
-    (".", &GATEWAY),
+    (".", &OWN_GATEWAY),
     ("gateway", &GATEWAY),
     ("gateway-elsewhere", &GATEWAY),
     (
@@ -45,20 +43,19 @@ const SETS: [(&str, &[&str]); 11] = [
             "EnvoyFilter burst-metrics-waypoint-kube-api",
         ],
     ),
-    (
-        "own-gateway",
-        &[
-            "Namespace burst-metrics",
-            "ServiceAccount burst-gateway",
-            "Service burst-gateway",
-            "Deployment burst-gateway",
-            "WasmPlugin burst-metrics",
-            "ClusterRole burst-metrics-own-gateway",
-            "ClusterRoleBinding burst-metrics-own-gateway",
-            KUBE_API,
-            LOCK,
-        ],
-    ),
+    ("own-gateway", &OWN_GATEWAY),
+];
+
+const OWN_GATEWAY: [&str; 9] = [
+    "Namespace burst-metrics",
+    "ServiceAccount burst-gateway",
+    "Service burst-gateway",
+    "Deployment burst-gateway",
+    "WasmPlugin burst-metrics",
+    "ClusterRole burst-metrics-own-gateway",
+    "ClusterRoleBinding burst-metrics-own-gateway",
+    KUBE_API,
+    LOCK,
 ];
 
 const METRICS_APIS: [&str; 23] = [
@@ -123,50 +120,6 @@ fn the_api_server_accepts_every_shipped_set() {
         expected.sort_unstable();
         assert_eq!(found, expected, "{set}");
     }
-}
-
-#[test]
-fn make_deploy_applies_the_default_set_once_it_knows_the_image() {
-    let cluster = ControlPlane::start();
-    Istiod::create_crds(&cluster);
-    cluster.kubectl(&["create", "namespace", "istio-system"]);
-    let bin = tempfile::tempdir().unwrap();
-    symlink(Part::Kubectl.path(), bin.path().join("kubectl")).unwrap();
-    let path = format!("{}:{}", bin.path().display(), env::var("PATH").unwrap());
-    let deploy = |arguments: &[&str]| {
-        let mut make = Command::new("make");
-        make.arg("deploy").args(arguments).current_dir(repository());
-        make.env("PATH", &path)
-            .env("KUBECONFIG", cluster.kubeconfig())
-            .output()
-            .unwrap()
-    };
-    let refused = deploy(&[]);
-    assert!(!refused.status.success());
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("IMAGE=registry/name:tag"),
-        "{refused:?}"
-    );
-
-    let digest = "ab".repeat(32);
-    let cut = deploy(&[
-        "IMAGE=127.0.0.1:5000/burst-metrics:9",
-        &format!("DIGEST=sha256:{}", &digest[1..]),
-    ]);
-    assert!(!cut.status.success(), "{cut:?}");
-    assert!(
-        String::from_utf8_lossy(&cut.stderr).contains("is not sha256: with 64 hexadecimal digits"),
-        "{cut:?}"
-    );
-    let image = [
-        "IMAGE=127.0.0.1:5000/burst-metrics:9",
-        &format!("DIGEST=sha256:{digest}"),
-    ];
-    let deployed = deploy(&image);
-    assert!(deployed.status.success(), "{deployed:?}");
-    let plugin = ["get", "wasmplugin", "burst-metrics", "--namespace=istio-system"];
-    let spec = cluster.kubectl(&[&plugin[..], &["--output=jsonpath={.spec.url} {.spec.sha256}"]].concat());
-    assert_eq!(spec, format!("oci://127.0.0.1:5000/burst-metrics:9 {digest}"));
 }
 
 #[test]
