@@ -35,6 +35,8 @@ impl Screen {
         command
             .args(args)
             .env_remove("NO_COLOR")
+            // In CI colours are on, whatever the terminal is.
+            .env_remove("CI")
             .envs(environment.iter().copied())
             .stdin(user.try_clone().unwrap())
             .stdout(user.try_clone().unwrap())

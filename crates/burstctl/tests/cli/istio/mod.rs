@@ -86,7 +86,7 @@ fn the_values_of_the_shipped_manifests_render_the_shipped_manifests() {
     let elsewhere = "namespace: istio-ingress\nlabels: {istio: ingress}\nserviceAccount: istio-ingress\n\
                      config: {endpoints: {hosts: [istio-ingress.istio-ingress]}}\n";
     for (set, values) in [
-        (".", ""),
+        ("gateway", ""),
         (
             "gateway",
             "proxy: gateway\nform: wasmplugin\nnamespace: istio-system\nlabels: {istio: ingressgateway}\n",
