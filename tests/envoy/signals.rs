@@ -1,6 +1,6 @@
 //! The examples of `filter-config/` for docs/signals.md, with the ports of a test.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use burst_testkit::{
     Envoy, Version,
@@ -84,7 +84,7 @@ fn the_header_of_the_shipped_example_has_the_headroom_and_an_age_that_grows(vers
     backend.scale_ngsa_1(3);
     example.wait_for("/", "a lower headroom", |answer| age(answer, 3).is_some());
     backend.refuse_connections();
-    let mut ages = std::collections::BTreeSet::new();
+    let mut ages = BTreeSet::new();
     example.wait_for("/", "no header, as the snapshot is too old", |answer| {
         ages.extend(age(answer, 3));
         answer.header("x-burst").is_none()

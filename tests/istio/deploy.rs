@@ -9,9 +9,9 @@ use std::{
 use burst_testkit::{ControlPlane, Istiod, Part, repository};
 use tempfile::TempDir;
 
-const IMAGE: &str = "registry.example.org/burst-metrics:1.2.3";
-const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
-const OTHER_DIGEST: &str = "sha256:2222222222222222222222222222222222222222222222222222222222222222";
+const IMAGE: &str = "IMAGE=registry.example.org/burst-metrics:1.2.3";
+const DIGEST: &str = "DIGEST=sha256:1111111111111111111111111111111111111111111111111111111111111111";
+const OTHER_DIGEST: &str = "DIGEST=sha256:2222222222222222222222222222222222222222222222222222222222222222";
 
 /// A user with kubectl. `burstctl` stands for the command that runs instead of burstctl.
 struct User {
@@ -85,8 +85,7 @@ fn assert_contains(text: &str, parts: &[&str]) {
 #[test]
 fn deploy_shows_the_changes_and_asks_before_it_makes_them() {
     let user = User::new();
-    let image = [&format!("IMAGE={IMAGE}")[..], &format!("DIGEST={DIGEST}")].map(str::to_owned);
-    let deploy = ["deploy", &image[0], &image[1]];
+    let deploy = ["deploy", IMAGE, DIGEST];
     for (answer, is_applied) in [("", false), ("n\n", false), ("y\n", true)] {
         let (_, text) = user.make(&deploy, answer);
         assert_contains(
@@ -113,21 +112,25 @@ fn deploy_shows_the_changes_and_asks_before_it_makes_them() {
 #[test]
 fn deploy_of_a_gateway_that_serves_warns_and_ends_with_doctor() {
     let user = User::new();
-    let deploy = |burstctl, digest: &str| {
-        let (image, digest) = (format!("IMAGE={IMAGE}"), format!("DIGEST={digest}"));
-        let words = ["deploy", "SET=gateway", "CONTEXT=test", &image, &digest];
-        user.make_with(burstctl, &words, "")
-    };
+    let deploy =
+        |burstctl, digest| user.make_with(burstctl, &["deploy", "SET=gateway", "CONTEXT=test", IMAGE, digest], "");
+    let (before, after) = ("1".repeat(64), "2".repeat(64));
     let (success, text) = deploy("echo the arguments of burstctl:", DIGEST);
     assert!(success, "{text}");
     let doctor =
         "the arguments of burstctl: doctor --context test --namespace istio-system --selector istio=ingressgateway";
     assert_contains(&text, &["they answer 403 to every request", doctor]);
+    let plugin = ["get", "wasmplugin", "burst-metrics", "--namespace=istio-system"];
+    let image = ["--output=jsonpath={.spec.url} {.spec.sha256}"];
+    let image = user.cluster.kubectl(&[&plugin[..], &image].concat());
+    assert_eq!(
+        image,
+        format!("oci://registry.example.org/burst-metrics:1.2.3 {before}")
+    );
 
     // What doctor finds is the result of the recipe.
     let (success, text) = deploy("false", OTHER_DIGEST);
     assert!(!success, "{text}");
-    let (before, after) = (&DIGEST["sha256:".len()..], &OTHER_DIGEST["sha256:".len()..]);
     assert_contains(
         &text,
         &[
@@ -147,11 +150,15 @@ fn deploy_of_a_gateway_that_serves_warns_and_ends_with_doctor() {
 #[test]
 fn undeploy_keeps_the_policies_of_the_users() {
     let user = User::new();
-    // What is missing or wrong is named before the cluster is asked.
+    // `make` checks its arguments before it sends a request to the cluster.
     for (arguments, message) in [
         (
             &["deploy"][..],
             "usage: make deploy IMAGE=registry/name:tag DIGEST=sha256:…",
+        ),
+        (
+            &["deploy", IMAGE, &DIGEST[..DIGEST.len() - 1]],
+            "is not sha256: with 64 hexadecimal digits",
         ),
         (
             &["deploy", "IMAGE=a/b:c", "DIGEST=latest"],

@@ -17,15 +17,7 @@ impl MilliValue {
     }
 
     pub(crate) fn of_load(load: Load, metric: ReplicaMetric) -> Option<Self> {
-        let replicas = |count: u32| Some(u64::from(count) * 1000);
-        let milli = match metric {
-            ReplicaMetric::Current => replicas(load.current),
-            ReplicaMetric::Max => replicas(load.max),
-            ReplicaMetric::Target => replicas(load.target),
-            ReplicaMetric::Headroom => replicas(load.headroom()),
-            ReplicaMetric::Utilization => load.utilization_milli(),
-        };
-        milli.map(Self::new)
+        metric.milli(load).map(Self::new)
     }
 
     /// Returns `None` for a rate that is not counted.

@@ -1,5 +1,6 @@
 //! The metrics of the metrics APIs. Which of them are served follows from the configuration alone.
 
+use crate::load::Load;
 use crate::request_rates::{CountingSettings, RateScope};
 
 /// A metric that is served.
@@ -44,6 +45,21 @@ const REPLICA_METRICS: [ReplicaMetric; 5] = [
     ReplicaMetric::Target,
     ReplicaMetric::Utilization,
 ];
+
+impl ReplicaMetric {
+    /// The value in thousandths. `None` for the utilization of a maximum of 0.
+    #[must_use]
+    pub fn milli(self, load: Load) -> Option<u64> {
+        let replicas = |count: u32| Some(u64::from(count) * 1000);
+        match self {
+            Self::Current => replicas(load.current),
+            Self::Headroom => replicas(load.headroom()),
+            Self::Max => replicas(load.max),
+            Self::Target => replicas(load.target),
+            Self::Utilization => load.utilization_milli(),
+        }
+    }
+}
 
 impl ServedMetric {
     /// The name of the metric in the metrics APIs.

@@ -67,10 +67,7 @@ pub(super) fn lint(target: &CrossVersionObjectReference, findings: &mut Findings
 fn meant_by(kind: &str) -> Option<&'static Scalable> {
     let lower = kind.to_lowercase();
     let singular = lower.strip_suffix('s').unwrap_or(&lower);
-    let stands_for = |known: &&Scalable| {
-        let name = known.kind.to_lowercase();
-        lower == known.short || singular == name || lower == name
-    };
+    let stands_for = |known: &&Scalable| lower == known.short || singular == known.kind.to_lowercase();
     SCALABLE.iter().find(stands_for).or_else(|| {
         let near = nearest(kind, SCALABLE.iter().map(|known| known.kind))?;
         SCALABLE.iter().find(|known| known.kind == near)

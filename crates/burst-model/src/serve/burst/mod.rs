@@ -202,7 +202,7 @@ fn find(
     match (target, format) {
         (BurstPath::Bulk { kind }, None) => {
             let bulk = cache.bulk_body(kind)?;
-            Some(bulk_reply(bulk.etag(), JSON, || bulk.body(), if_none_match))
+            not_modified(bulk.etag(), if_none_match).or_else(|| Some(bulk_reply(bulk.etag(), JSON, bulk.body())))
         }
         (BurstPath::Bulk { kind }, Some(format)) => {
             cache.section(kind).filter(|section| !section.is_empty())?;
@@ -240,11 +240,10 @@ fn formatted_bulk(
     if_none_match: Option<&[u8]>,
 ) -> Option<LocalReply> {
     let etag = cache.formatted_etag(kind, format)?;
-    if let Some(unchanged) = not_modified(&etag, if_none_match) {
-        return Some(unchanged);
-    }
-    let bulk = cache.formatted_body(kind, format)?;
-    Some(bulk_reply(&etag, bulk.content_type, || bulk.body.clone(), None))
+    not_modified(&etag, if_none_match).or_else(|| {
+        let bulk = cache.formatted_body(kind, format)?;
+        Some(bulk_reply(&etag, bulk.content_type, bulk.body.clone()))
+    })
 }
 
 /// The reply if nothing was found, but a list that was not read may contain it.
@@ -264,13 +263,8 @@ fn text(status: u16, body: impl Into<String>) -> LocalReply {
     LocalReply::new(status, TEXT, body.into().into_bytes())
 }
 
-fn bulk_reply(
-    etag: &str,
-    content_type: &str,
-    body: impl FnOnce() -> Rc<[u8]>,
-    if_none_match: Option<&[u8]>,
-) -> LocalReply {
-    not_modified(etag, if_none_match).unwrap_or_else(|| LocalReply::new(200, content_type, body()).with("etag", etag))
+fn bulk_reply(etag: &str, content_type: &str, body: Rc<[u8]>) -> LocalReply {
+    LocalReply::new(200, content_type, body).with("etag", etag)
 }
 
 fn not_modified(etag: &str, if_none_match: Option<&[u8]>) -> Option<LocalReply> {

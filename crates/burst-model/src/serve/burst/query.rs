@@ -94,9 +94,8 @@ impl<'a> Parameters<'a> {
             _ => return Err(InvalidQuery::IncompleteGtm),
         };
         let resource = self.text("resource")?;
-        match target {
-            BurstPath::Bulk { .. } if resource.is_some() => return Err(InvalidQuery::ResourceOfAll),
-            _ => {}
+        if resource.is_some() && matches!(target, BurstPath::Bulk { .. }) {
+            return Err(InvalidQuery::ResourceOfAll);
         }
         Ok(LoadObject {
             domain: self.text("domain")?.ok_or(InvalidQuery::IncompleteGtm)?,

@@ -3,51 +3,26 @@
 
 use super::{Rows, push, push_milli, push_number};
 use crate::index::SERVICES;
-use crate::load::Load;
+use crate::metric::{ReplicaMetric, ServedMetric};
 use crate::time::Time;
 use std::borrow::Cow;
 
 /// A sample of short names, with its line break.
 const TYPICAL_SAMPLE: usize = 72;
 
-/// A gauge of each row. The names and meanings are those of the metrics APIs.
-struct Gauge {
-    name: &'static str,
-    help: &'static str,
-    value: fn(Load) -> Value,
-}
-
-enum Value {
-    Replicas(u32),
-    Milli(Option<u64>),
-}
-
-const GAUGES: [Gauge; 5] = [
-    Gauge {
-        name: "burst_current_load",
-        help: "Current replicas.",
-        value: |load| Value::Replicas(load.current),
-    },
-    Gauge {
-        name: "burst_target_load",
-        help: "Replicas that callers should aim for.",
-        value: |load| Value::Replicas(load.target),
-    },
-    Gauge {
-        name: "burst_max_load",
-        help: "Maximum replicas.",
-        value: |load| Value::Replicas(load.max),
-    },
-    Gauge {
-        name: "burst_headroom",
-        help: "Replicas that can still be added: maximum minus current, at least 0.",
-        value: |load| Value::Replicas(load.headroom()),
-    },
-    Gauge {
-        name: "burst_utilization",
-        help: "Current replicas divided by maximum replicas.",
-        value: |load| Value::Milli(load.utilization_milli()),
-    },
+/// The gauges of each row, with their help.
+const GAUGES: [(ReplicaMetric, &str); 5] = [
+    (ReplicaMetric::Current, "Current replicas."),
+    (ReplicaMetric::Target, "Replicas that callers should aim for."),
+    (ReplicaMetric::Max, "Maximum replicas."),
+    (
+        ReplicaMetric::Headroom,
+        "Replicas that can still be added: maximum minus current, at least 0.",
+    ),
+    (
+        ReplicaMetric::Utilization,
+        "Current replicas divided by maximum replicas.",
+    ),
 ];
 
 pub(super) fn render(kind: &str, rows: &Rows<'_>, as_of: Time) -> String {
@@ -57,15 +32,15 @@ pub(super) fn render(kind: &str, rows: &Rows<'_>, as_of: Time) -> String {
     push(&mut body, &[READ, " "]);
     push_number(&mut body, as_of.unix_seconds());
     body.push('\n');
-    for gauge in &GAUGES {
-        push_head(&mut body, gauge.name, gauge.help);
+    for (metric, help) in GAUGES {
+        let name = ServedMetric::Replicas(metric).name();
+        push_head(&mut body, name, help);
         for row in rows.iter() {
-            body.push_str(gauge.name);
+            body.push_str(name);
             push_labels(&mut body, kind, row.name);
-            match (gauge.value)(row.load) {
-                Value::Replicas(count) => push_number(&mut body, count),
-                Value::Milli(Some(milli)) => push_milli(&mut body, milli),
-                Value::Milli(None) => body.push_str("NaN"),
+            match metric.milli(row.load) {
+                Some(milli) => push_milli(&mut body, milli),
+                None => body.push_str("NaN"),
             }
             body.push('\n');
         }
