@@ -1,12 +1,14 @@
 //! The real HPA controller scales by the metrics of the proxy, and never by a missing or stale one.
 
+use std::fs;
+
 use burst_testkit::{
-    Controllers, Version,
+    Controllers, Version, http,
     metrics_apis::{
         Example, SOON, Stage, shop,
         workers::{Worker, wait_for_replicas, wait_until_active},
     },
-    wait,
+    repository, wait,
 };
 use serde_json::{Value, json};
 
@@ -87,6 +89,50 @@ fn a_service_scaled_to_zero_scales_up_with_its_first_requests() {
     wait_for_replicas(&stage.cluster, sleeper, 0);
     let traffic = stage.proxy.traffic(&["/"]);
     wait::until(SOON, "a replica", || worker.replicas(&stage.cluster) != "0");
+    traffic.stop();
+}
+
+/// The guide's keys and objects, as they stand there.
+#[test]
+fn the_guide_leads_from_nothing_to_a_scaled_deployment() {
+    let guide = fs::read_to_string(repository().join("docs/scaling-on-requests.md")).expect("the guide");
+    let block = |language: &str| {
+        let (_, rest) = guide.split_once(&format!("```{language}\n")).expect("a block");
+        rest.split_once("```").expect("its end").0
+    };
+    let keys = block("json")
+        .trim()
+        .strip_prefix('{')
+        .and_then(|keys| keys.strip_suffix('}'));
+    let keys = keys.expect("a JSON object");
+    let stage = Stage::with(Version::Tested, Controllers::All, &format!("{keys}, "));
+    stage
+        .cluster
+        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}");
+    stage.cluster.apply(block("yaml"));
+    let web = [Worker::new("web", Value::Null)];
+    let uncounted = "requests were not counted for a whole window yet";
+    assert!(guide.contains(&format!("`{uncounted}`")));
+    wait::for_ok(SOON, "the message", || {
+        let message = web[0].message(&stage.cluster);
+        if message.contains(uncounted) {
+            Ok(())
+        } else {
+            Err(message)
+        }
+    });
+    wait_for_replicas(&stage.cluster, &web, 1);
+    let traffic = stage.proxy.traffic(&["/"]);
+    wait_for_replicas(&stage.cluster, &web, 4);
+    wait::for_ok(SOON, "the header", || {
+        let answer = http::get(&format!("http://{}/", stage.proxy.public()));
+        let header = answer.header("x-burst").unwrap_or_default();
+        if guide.contains(&format!("`x-burst: {header}`")) {
+            Ok(())
+        } else {
+            Err(header.to_owned())
+        }
+    });
     traffic.stop();
 }
 
