@@ -1,5 +1,5 @@
 use super::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 const CONDITIONS: [(&str, &str, &str); 3] = [
     ("AbleToScale", "True", "ReadyForNewScale"),
