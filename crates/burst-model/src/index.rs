@@ -303,7 +303,7 @@ fn row_of_service(service: &Service, rows: &[Row], percent: Percent) -> Option<R
         label: name.clone(),
         name,
         load: Load::new(sum(|load| load.current), sum(|load| load.max), percent),
-        signals: Signals::sum(rows.iter().map(|row| row.signals)),
+        signals: Signals::sum(&rows.iter().map(|row| row.signals)),
         labels,
     })
 }

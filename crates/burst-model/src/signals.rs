@@ -27,7 +27,7 @@ impl Signals {
     /// The signals of several workloads behind one Service: the sum of their replicas, unless one of them is not known, and the
     /// state of the highest precedence.
     #[must_use]
-    pub fn sum(all: impl Iterator<Item = Self> + Clone) -> Self {
+    pub fn sum(all: &(impl Iterator<Item = Self> + Clone)) -> Self {
         let sum = |field: fn(Self) -> Option<u32>| {
             let mut counts = all.clone().map(field);
             counts.try_fold(0_u32, |sum, count| Some(sum.saturating_add(count?)))
@@ -70,7 +70,7 @@ mod tests {
                 signals(Some(u32::MAX), None, None),
             ),
         ] {
-            assert_eq!(Signals::sum(all.iter().copied()), sum, "{all:?}");
+            assert_eq!(Signals::sum(&all.iter().copied()), sum, "{all:?}");
         }
     }
 

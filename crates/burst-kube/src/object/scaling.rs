@@ -18,7 +18,7 @@ pub(super) struct Scaling {
     pub(super) state: ScalingState,
 }
 
-/// The parts of an item. They are read as plain JSON: types for all of its fields would make the module 40 KB larger.
+/// The parts of an item. They are read as plain JSON: types for all of its fields would make the module larger.
 #[derive(Deserialize)]
 struct Item {
     spec: Value,

@@ -136,6 +136,7 @@ fn labelled(table: &Table) -> impl Iterator<Item = &Row> {
 }
 
 /// Where the parts of the first section begin.
+#[derive(Clone, Copy)]
 struct FirstSection {
     names: usize,
     labels: usize,
