@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
+use burst_lab::cluster::{DEPLOYMENTS, HPAS};
 use burst_testkit::{
     Envoy, Version,
     filter::{Backend, NGSA_1, PATIENCE},
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 on_each_envoy!(
     each_format_of_the_shipped_example_has_its_answer,
     the_header_of_the_shipped_example_has_the_headroom_and_an_age_that_grows,
+    the_shipped_example_says_what_the_hpa_wants_in_the_header_and_in_each_format,
 );
 
 /// The Service that takes the place of `shop/web`.
@@ -72,7 +74,59 @@ impl Example {
 fn age(answer: &Answer, current: u32) -> Option<u64> {
     let numbers = NGSA_1.replace("current-load=1", &format!("current-load={current}"));
     let before = format!("{numbers}, headroom={}, age=", 5 - current);
-    answer.header("x-burst")?.strip_prefix(&before)?.parse().ok()
+    let (age, _) = answer.header("x-burst")?.strip_prefix(&before)?.split_once(", ")?;
+    age.parse().ok()
+}
+
+fn the_shipped_example_says_what_the_hpa_wants_in_the_header_and_in_each_format(version: Version) {
+    let backend = Backend::sample();
+    let example = Example::start(version, "16-header-extras.yaml", &backend);
+    let wait_for_header = |end: &str| {
+        example.wait_for("/", end, |answer| {
+            answer.header("x-burst").is_some_and(|header| header.ends_with(end))
+        });
+    };
+    // 64 % of a target of 70 %.
+    wait_for_header(", ready=1, demand=1, state=ok");
+    let seen = json!({"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 91}}});
+    let conditions = json!([
+        {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"},
+        {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+        {"type": "ScalingLimited", "status": "True", "reason": "TooManyReplicas"},
+    ]);
+    let status =
+        json!({"currentReplicas": 5, "desiredReplicas": 5, "currentMetrics": [seen], "conditions": conditions});
+    let patch = |resource, key, status: Value| {
+        let patched = backend.cluster.patch(resource, key, &json!({"status": status}));
+        patched.expect("the object");
+    };
+    patch(HPAS, "default/ngsa-hpa-1", status);
+    patch(DEPLOYMENTS, "default/ngsa-1", json!({"readyReplicas": 3}));
+    wait_for_header(", ready=3, demand=7, state=limited");
+
+    let json = example.poll(&format!("/burstmetrics/services/{SERVICE}?format=json"));
+    let load: Value = serde_json::from_str(&json.body).expect("JSON");
+    let signals = ["max", "ready", "demand", "state"].map(|key| load[key].clone());
+    assert_eq!(
+        signals,
+        [json!(5), json!(3), json!(7), json!("limited")],
+        "{}",
+        json.body
+    );
+    let prometheus = example.poll("/burstmetrics/services?format=prometheus").body;
+    for sample in [
+        "burst_ready_load{namespace=\"default\",service=\"ngsa-svc-1\"} 3",
+        "burst_demand_load{namespace=\"default\",service=\"ngsa-svc-1\"} 7",
+        "burst_state{namespace=\"default\",service=\"ngsa-svc-1\",state=\"limited\"} 1",
+    ] {
+        assert!(prometheus.lines().any(|line| line == sample), "{sample}: {prometheus}");
+    }
+    let text = example.poll(&format!("/burstmetrics/services/{SERVICE}"));
+    assert_eq!(
+        text.body,
+        NGSA_1.replace("current-load=1", "current-load=5"),
+        "the default has no signals"
+    );
 }
 
 fn the_header_of_the_shipped_example_has_the_headroom_and_an_age_that_grows(version: Version) {

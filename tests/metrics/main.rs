@@ -13,3 +13,4 @@ mod overload;
 mod policies;
 mod reviews;
 mod scaling;
+mod signals;

@@ -76,7 +76,7 @@ pub(crate) fn parse_item(source: &Source, json: &str, guard: &mut dyn ParseGuard
 }
 
 fn parse_object(source: &Source, json: &str) -> Result<Object, String> {
-    let object = Object::parse(source.kind, json, source.keep_labels);
+    let object = Object::parse(source.kind, json, source.kept);
     let object = object.map_err(|error| printable(error, LONGEST_QUOTE))?;
     let (size, max_bytes) = (object.size(), object.size_limit());
     match size > max_bytes {

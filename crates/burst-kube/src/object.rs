@@ -4,11 +4,15 @@
 use crate::json;
 use crate::label_text;
 use crate::name::{InvalidName, Name, ObjectName};
-use crate::resource::ObjectKind;
+use crate::resource::{KeptFields, ObjectKind};
+use crate::signal::{ScalingState, Signal};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+mod ready;
+mod scaling;
 
 /// Labels or an equality selector: keys to values.
 pub type LabelMap = BTreeMap<Box<str>, Box<str>>;
@@ -51,6 +55,10 @@ pub struct Hpa {
     pub max_replicas: u32,
     /// `status.currentReplicas`, 0 if it is absent; `None` until a controller has processed the HPA.
     pub current_replicas: Option<u32>,
+    /// The replicas that its metrics ask for. `None` if it is not known, or not kept.
+    pub demand: Option<u32>,
+    /// `None` if it is not kept.
+    pub state: Option<ScalingState>,
 }
 
 /// A Service.
@@ -73,6 +81,8 @@ pub struct Workload {
     pub own_labels: Box<str>,
     /// `spec.template.metadata.labels`.
     pub labels: LabelMap,
+    /// `status.readyReplicas`. `None` if it is not known, or not kept.
+    pub ready: Option<u32>,
 }
 
 /// An `ExternalMetricPolicy`, not parsed yet: an error in one concerns all policies of its namespace.
@@ -111,17 +121,21 @@ pub enum InvalidObject {
 }
 
 impl Object {
-    /// Parses one item of a list, with its own labels or without them.
+    /// Parses one item of a list. Fields that are not kept are not parsed.
     ///
     /// # Errors
     /// Returns an error if the item is not an object of that kind.
-    pub fn parse(kind: ObjectKind, json: &str, keep_labels: bool) -> Result<Self, InvalidObject> {
+    pub fn parse(kind: ObjectKind, json: &str, kept: KeptFields) -> Result<Self, InvalidObject> {
         let json = json.as_bytes();
         Ok(match kind {
-            ObjectKind::Hpas => Self::Hpa(json::read::<RawItem<'_, HpaSpec<'_>>>(json)?.hpa(keep_labels)?),
-            ObjectKind::Services => Self::Service(json::read::<RawItem<'_, ServiceSpec>>(json)?.service(keep_labels)?),
+            ObjectKind::Hpas => {
+                let hpa = json::read::<RawItem<'_, HpaSpec<'_>>>(json)?.hpa(kept.labels)?;
+                Self::Hpa(hpa.with_signals(json, kept))
+            }
+            ObjectKind::Services => Self::Service(json::read::<RawItem<'_, ServiceSpec>>(json)?.service(kept.labels)?),
             ObjectKind::Workloads => {
-                Self::Workload(json::read::<RawItem<'_, WorkloadSpec>>(json)?.workload(keep_labels)?)
+                let workload = json::read::<RawItem<'_, WorkloadSpec>>(json)?.workload(kept.labels)?;
+                Self::Workload(workload.with_signals(json, kept))
             }
             ObjectKind::Policies => Self::Policy(json::read::<RawItem<'_, &RawValue>>(json)?.policy()?),
         })
@@ -135,6 +149,31 @@ impl Object {
             Self::Service(service) => &service.name,
             Self::Workload(workload) => &workload.name,
             Self::Policy(policy) => &policy.name,
+        }
+    }
+}
+
+impl Hpa {
+    fn with_signals(self, json: &[u8], kept: KeptFields) -> Self {
+        let keeps = |signal| kept.signals.contains(signal);
+        if !keeps(Signal::Demand) && !keeps(Signal::State) {
+            return self;
+        }
+        let scaling = scaling::read(json);
+        Self {
+            demand: scaling.demand.filter(|_| keeps(Signal::Demand)),
+            state: keeps(Signal::State).then_some(scaling.state),
+            ..self
+        }
+    }
+}
+
+impl Workload {
+    fn with_signals(self, json: &[u8], kept: KeptFields) -> Self {
+        let ready = kept.signals.contains(Signal::Ready).then(|| ready::read(json));
+        Self {
+            ready: ready.flatten(),
+            ..self
         }
     }
 }
@@ -257,6 +296,8 @@ impl RawItem<'_, HpaSpec<'_>> {
             current_replicas: observed
                 .then(|| replicas("status.currentReplicas", current, 0))
                 .transpose()?,
+            demand: None,
+            state: None,
         })
     }
 }
@@ -278,6 +319,7 @@ impl RawItem<'_, WorkloadSpec> {
             name: self.metadata.name()?,
             own_labels: self.metadata.labels(labels)?,
             labels: pods.unwrap_or_default(),
+            ready: None,
         })
     }
 }

@@ -54,7 +54,8 @@ mod tests {
     use super::*;
     use crate::item::ParseDecision;
     use crate::list_reader::MAX_INVALID_ITEMS;
-    use crate::resource::{ObjectKind, Resource};
+    use crate::resource::{KeptFields, ObjectKind, Resource};
+    use crate::signal::SignalSet;
     use proptest::prelude::*;
 
     fn services() -> Source {
@@ -160,7 +161,9 @@ mod tests {
         #[test]
         fn any_item_is_parsed_without_a_panic(item in ".{0,200}", reads in 0..4) {
             let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies][usize::try_from(reads).unwrap()];
-            let _ = [true, false].map(|labels| Object::parse(reads, &item, labels));
+            for (labels, signals) in [(true, SignalSet::ALL), (false, SignalSet::default())] {
+                let _ = Object::parse(reads, &item, KeptFields { labels, signals });
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The resources that the filter reads, and the paths to list and watch them.
 
 use crate::name::Name;
+use crate::signal::SignalSet;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -147,8 +148,17 @@ pub struct Source {
     pub label_selector: Option<String>,
     /// `fieldSelector`, as the API takes it.
     pub field_selector: Option<String>,
+    /// Which further fields of its objects are read.
+    pub kept: KeptFields,
+}
+
+/// The fields of an object that only some configurations need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct KeptFields {
     /// Whether the objects' own labels are read.
-    pub keep_labels: bool,
+    pub labels: bool,
+    /// The signals that are read.
+    pub signals: SignalSet,
 }
 
 impl Source {
@@ -161,7 +171,7 @@ impl Source {
             namespace: None,
             label_selector: None,
             field_selector: None,
-            keep_labels: false,
+            kept: KeptFields::default(),
         }
     }
 

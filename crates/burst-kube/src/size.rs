@@ -58,7 +58,7 @@ fn labels_size(labels: &LabelMap) -> usize {
 mod tests {
     use super::*;
     use crate::page;
-    use crate::resource::{ObjectKind, Resource, Source};
+    use crate::resource::{KeptFields, ObjectKind, Resource, Source};
 
     /// A Service whose selector has a number of labels.
     fn service(labels: usize) -> String {
@@ -108,7 +108,7 @@ mod tests {
         let policy = |rules: usize| {
             let rules = vec![rule; rules].join(",");
             let json = format!(r#"{{"metadata":{{"name":"p","namespace":"shop"}},"spec":{{"rules":[{rules}]}}}}"#);
-            Object::parse(ObjectKind::Policies, &json, false).unwrap()
+            Object::parse(ObjectKind::Policies, &json, KeptFields::default()).unwrap()
         };
         let is_too_large = |object: &Object| object.size() > object.size_limit();
         assert!(!is_too_large(&policy(1_000)));

@@ -8,6 +8,7 @@ use burst_model::policies::EffectivePolicies;
 use burst_model::records::Confirmed;
 use burst_model::request_rates::{CountingSettings, RateScope, RateSums, Rates, ServiceRate};
 use burst_model::serve::{LocalReply, ServingCache};
+use burst_model::signals::Signals;
 use burst_model::snapshot;
 use burst_model::time::Time;
 use serde_json::Value;
@@ -202,6 +203,7 @@ fn table() -> Table {
         name: ObjectName::parse(name).unwrap(),
         label: ObjectName::parse(label).unwrap(),
         load: Load { current, target, max },
+        signals: Signals::default(),
         labels: labels.into(),
     };
     let (web, queue) = ([1, 4, 5], [2000, 2400, 3000]);

@@ -13,6 +13,7 @@ use burst_model::policies::EffectivePolicies;
 use burst_model::records::Confirmed;
 use burst_model::request_rates::Rates;
 use burst_model::serve::{LocalReply, ServingCache};
+use burst_model::signals::Signals;
 use burst_model::snapshot;
 use burst_model::time::Time;
 use burst_testkit::{oracle, seed};
@@ -78,6 +79,7 @@ fn cluster(rng: &mut Rng) -> Table {
                 name: object.clone(),
                 label: object,
                 load: Load { current, target, max },
+                signals: Signals::default(),
                 labels: rng.choice(labels).copied().unwrap_or_default().into(),
             }
         });

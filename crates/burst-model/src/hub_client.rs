@@ -25,7 +25,8 @@ use crate::kube::{Failure, PollOutcome, Verb};
 use crate::leader::{Effect, Handover, Totals};
 use crate::quota::Quota;
 use crate::records::{Confirmed, Failures, ListFailure};
-use crate::serve::BulkBody;
+use crate::serve::{BulkBody, json_etag};
+use crate::signals::SignalSet;
 use crate::snapshot::{self, Snapshot};
 use crate::sync::backoff::{Backoff, PROBE_INTERVAL};
 use crate::sync::interval::next_read;
@@ -61,7 +62,7 @@ enum RequestKind {
 #[derive(Debug)]
 pub struct HubClient {
     config: Rc<Config>,
-    /// The path of the hub's Services.
+    /// The path of the hub's Services, with the parameter `format` if signals are needed.
     path: String,
     state: HubClientState,
     backoff: Backoff,
@@ -110,8 +111,7 @@ impl HubClient {
             failures, since, due, ..
         } = pause.unwrap_or(due_now);
         Self {
-            config,
-            path: path.into(),
+            path: request_path(path, config.content.signals),
             state: HubClientState::Waiting {
                 since,
                 due,
@@ -119,7 +119,9 @@ impl HubClient {
             },
             backoff: Backoff::with_failures(failures),
             long_polls: LongPollBackoff::default(),
-            tag: snapshot.as_ref().and_then(tag_of),
+            tag: snapshot
+                .as_ref()
+                .and_then(|snapshot| tag_of(snapshot, config.content.signals)),
             generation: snapshot
                 .as_ref()
                 .map_or(0, Snapshot::generation)
@@ -131,6 +133,7 @@ impl HubClient {
             line_quota: Quota::new(MAX_LINES),
             reported: FailureState::new(reported_failure.map(|(_, outcome)| outcome)),
             last_tick: Time::default(),
+            config,
         }
     }
 
@@ -337,10 +340,14 @@ impl HubClient {
 
     fn publish(&mut self, services: HubServices, tag: Option<EntityTag>, now: Time) -> Vec<Effect> {
         let HubServices {
-            rows,
+            mut rows,
             invalid,
             more_invalid,
         } = services;
+        // The hub may show more of them, and a change of those is none here.
+        for row in &mut rows {
+            row.signals = row.signals.only(self.config.content.signals);
+        }
         let mut effects = self.report_invalid(invalid, now);
         let totals = Totals {
             objects: rows.len() as u64,
@@ -422,11 +429,24 @@ impl HubClient {
     }
 }
 
+/// The path of the hub's Services. Only `format=json` has signals. A hub that is older than this format ignores the parameter.
+fn request_path(path: &str, signals: SignalSet) -> String {
+    if signals.is_empty() {
+        return path.to_owned();
+    }
+    format!("{path}?format=json")
+}
+
 /// The entity tag that the hub gives the rows of this snapshot. It is a hash of the rows, so it only matches the hub's if
-/// no entry was excluded.
-fn tag_of(snapshot: &Snapshot) -> Option<EntityTag> {
+/// no entry was excluded, and if the hub shows the same signals.
+fn tag_of(snapshot: &Snapshot, signals: SignalSet) -> Option<EntityTag> {
     let services = snapshot.section(SERVICES).filter(|services| !services.is_empty())?;
-    EntityTag::parse(BulkBody::render(services).etag().as_bytes())
+    let tag = if signals.is_empty() {
+        BulkBody::render(services).etag().to_owned()
+    } else {
+        json_etag(services, signals)
+    };
+    EntityTag::parse(tag.as_bytes())
 }
 
 #[cfg(test)]

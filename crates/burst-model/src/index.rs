@@ -5,6 +5,7 @@ use crate::kube::{Hpa, Object, ObjectKind, Resource, ScaleTarget, Service, Sourc
 use crate::load::{Load, Percent};
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
+use crate::signals::Signals;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::rc::Rc;
@@ -34,6 +35,8 @@ pub struct Row {
     pub label: ObjectName,
     /// The numbers.
     pub load: Load,
+    /// The signals that the configuration names.
+    pub signals: Signals,
     /// Its labels, as [`LabelText`](crate::label_text::LabelText). Empty if the configuration does not keep labels.
     pub labels: Box<str>,
 }
@@ -77,10 +80,16 @@ pub fn join<'a>(
         .filter(|scaled| scaled.row().is_some())
         .collect();
     let mut table = Table::new();
-    table.insert(
-        HPAS.into(),
-        hpas.iter().filter_map(|hpa| row_of_hpa(hpa, percent)).collect(),
-    );
+    let mut by_key = BTreeMap::new();
+    for scaled in workloads(lists.clone(), &by_target) {
+        // If several lists have the workload, the first one counts.
+        by_key.entry(scaled.target()).or_insert(scaled.workload);
+    }
+    let of_hpa = |hpa: &&Hpa| {
+        let workload = by_key.get(&target_key(hpa)).copied();
+        Some(with_ready(row_of_hpa(hpa, percent)?, workload))
+    };
+    table.insert(HPAS.into(), hpas.iter().filter_map(of_hpa).collect());
     for (source, _) in lists.clone().filter(|(source, _)| source.kind == ObjectKind::Workloads) {
         table.entry(source.resource.plural.clone()).or_default();
     }
@@ -88,12 +97,12 @@ pub fn join<'a>(
         let row = scaled.row().map(|row| Row {
             name: scaled.workload.name.clone(),
             labels: scaled.workload.own_labels.clone(),
-            ..row.clone()
+            ..row
         });
         table.entry(scaled.resource.plural.clone()).or_default().extend(row);
     }
     let by_label = LabelIndex::new(&scaled_workloads);
-    if lists.clone().any(|(source, _)| source.keep_labels) {
+    if lists.clone().any(|(source, _)| source.kept.labels) {
         table.insert(
             SERIES.into(),
             series::rows(&by_target, services(lists.clone()), &by_label),
@@ -142,12 +151,29 @@ fn row_of_hpa(hpa: &Hpa, percent: Percent) -> Option<Row> {
         name: hpa.name.clone(),
         label,
         load: Load::new(hpa.current_replicas?, hpa.max_replicas, percent),
+        signals: Signals {
+            ready: None,
+            demand: hpa.demand,
+            state: hpa.state,
+        },
         labels: hpa.own_labels.clone(),
     })
 }
 
+/// Adds what the scaled workload says itself to the row of its HPA.
+fn with_ready(row: Row, workload: Option<&Workload>) -> Row {
+    let ready = workload.and_then(|workload| workload.ready);
+    let signals = Signals { ready, ..row.signals };
+    Row { signals, ..row }
+}
+
 /// Namespace, group, kind and name of a scaled workload.
 type TargetKey<'a> = (&'a Name, &'a str, &'a str, &'a Name);
+
+fn target_key(hpa: &Hpa) -> TargetKey<'_> {
+    let ScaleTarget { group, kind, name } = &hpa.target;
+    (&hpa.name.namespace, group, kind, name)
+}
 
 /// The HPAs of one target. The first by name counts, even while it has no status: otherwise the load would jump when
 /// it gets one.
@@ -160,13 +186,12 @@ struct TargetHpas<'a> {
 fn hpas_by_target<'a>(hpas: &[&'a Hpa], percent: Percent) -> BTreeMap<TargetKey<'a>, TargetHpas<'a>> {
     let mut by_target = BTreeMap::<_, TargetHpas<'_>>::new();
     for hpa in hpas {
-        let ScaleTarget { group, kind, name } = &hpa.target;
         let hpas = TargetHpas {
             first: hpa,
             others: Vec::new(),
             row: row_of_hpa(hpa, percent),
         };
-        match by_target.entry((&hpa.name.namespace, &**group, &**kind, name)) {
+        match by_target.entry(target_key(hpa)) {
             Entry::Vacant(free) => drop(free.insert(hpas)),
             Entry::Occupied(mut taken) => taken.get_mut().others.push(hpa),
         }
@@ -202,8 +227,13 @@ impl<'a> ScaledWorkload<'a> {
         }
     }
 
-    fn row(&self) -> Option<&'a Row> {
-        self.hpas?.row.as_ref()
+    fn row(&self) -> Option<Row> {
+        Some(with_ready(self.hpas?.row.clone()?, Some(self.workload)))
+    }
+
+    fn target(&self) -> TargetKey<'a> {
+        let ObjectName { namespace, name } = &self.workload.name;
+        (namespace, &self.resource.group, &self.resource.kind, name)
     }
 }
 
@@ -257,7 +287,7 @@ impl<'a> LabelIndex<'a> {
 }
 
 fn rows_of(selected: &[&ScaledWorkload<'_>]) -> Vec<Row> {
-    selected.iter().filter_map(|scaled| scaled.row().cloned()).collect()
+    selected.iter().filter_map(|scaled| scaled.row()).collect()
 }
 
 /// The row of a Service: the row of the one scaled workload that it selects, or the sum of several.
@@ -273,6 +303,7 @@ fn row_of_service(service: &Service, rows: &[Row], percent: Percent) -> Option<R
         label: name.clone(),
         name,
         load: Load::new(sum(|load| load.current), sum(|load| load.max), percent),
+        signals: Signals::sum(&rows.iter().map(|row| row.signals)),
         labels,
     })
 }

@@ -40,6 +40,7 @@ pub mod quota;
 pub mod records;
 pub mod request_rates;
 pub mod serve;
+pub mod signals;
 pub mod snapshot;
 pub mod sync;
 pub mod time;

@@ -230,3 +230,44 @@ fn bytes_that_are_not_utf8_trap_no_vm() {
         assert!(matches!(seen.by, By::Filter | By::Upstream), "{}", seen.status());
     }
 }
+
+#[test]
+fn a_header_has_the_signals_that_it_names_as_long_as_they_are_known() {
+    let kube = Kube::new();
+    let configuration = EVERY_SECOND.replacen('{', r#"{"header":{"extra_keys":["ready","demand","state"]},"#, 1);
+    let envoy = envoy(&configuration, &kube);
+    let worker = envoy.worker();
+    let next = || {
+        envoy.advance(SECOND).answer();
+        worker.response("web.shop").header("x-burst").map(str::to_owned)
+    };
+    assert_eq!(next(), Some(format!("{VALUE}, state=ok")));
+    kube.set_status("shop/web", 0, 701);
+    assert_eq!(next(), Some(format!("{VALUE}, ready=0, demand=8, state=limited")));
+    kube.set_status("shop/web", 1, 100);
+    assert_eq!(next(), Some(format!("{VALUE}, ready=1, demand=1, state=ok")));
+}
+
+#[test]
+fn a_status_is_no_new_snapshot_where_no_signal_is_named() {
+    for (more, changes) in [
+        ("", false),
+        (r#""header":{"extra_keys":["state"]},"#, false),
+        (r#""header":{"extra_keys":["demand"]},"#, true),
+        (r#""endpoints":{"extra_fields":["ready"]},"#, true),
+    ] {
+        let kube = Kube::new();
+        kube.set_status("shop/web", 1, 100);
+        let envoy = envoy(&EVERY_SECOND.replacen('{', &format!("{{{more}"), 1), &kube);
+        envoy.worker();
+        // A tick reads, and the next one shows the generation.
+        let generation = || {
+            envoy.advance(SECOND).answer();
+            envoy.advance(SECOND).answer();
+            envoy.stat("burst_snapshot_generation").expect("a snapshot")
+        };
+        let before = generation();
+        kube.set_status("shop/web", 2, 200);
+        assert_eq!(generation() != before, changes, "{more}");
+    }
+}

@@ -34,6 +34,18 @@ struct State {
 struct Load {
     current: u32,
     max: u32,
+    /// The ready replicas, and the utilization of the CPU in percent of its target.
+    status: Option<(u32, u32)>,
+}
+
+impl Load {
+    const fn new(current: u32, max: u32) -> Self {
+        Self {
+            current,
+            max,
+            status: None,
+        }
+    }
 }
 
 impl Kube {
@@ -43,13 +55,20 @@ impl Kube {
     }
 
     pub(super) fn with(self, app: &str, current: u32, max: u32) -> Self {
-        self.state().apps.insert(app.into(), Load { current, max });
+        self.state().apps.insert(app.into(), Load::new(current, max));
         self
     }
 
     pub(super) fn scale(&self, app: &str, current: u32) {
         let mut state = self.state();
         state.apps.get_mut(app).unwrap().current = current;
+        state.changes.push(app.into());
+    }
+
+    /// Sets the ready replicas, and the utilization of the CPU in percent of its target.
+    pub(super) fn set_status(&self, app: &str, ready: u32, utilization: u32) {
+        let mut state = self.state();
+        state.apps.get_mut(app).unwrap().status = Some((ready, utilization));
         state.changes.push(app.into());
     }
 
@@ -154,7 +173,7 @@ impl State {
     fn watch(&self, resource: &str, from: usize) -> String {
         let event = |app: &String| match self.apps.get(app) {
             Some(load) => ("MODIFIED", item(resource, app, *load)),
-            None => ("DELETED", item(resource, app, Load { current: 0, max: 1 })),
+            None => ("DELETED", item(resource, app, Load::new(0, 1))),
         };
         let version = self.changes.len();
         let events = self
@@ -226,18 +245,34 @@ fn list_of(resource: &str, version: usize, more: &str, items: &str) -> String {
     format!(r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{metadata},"items":[{items}]}}"#)
 }
 
-fn item(resource: &str, app: &str, Load { current, max }: Load) -> String {
+fn item(resource: &str, app: &str, Load { current, max, status }: Load) -> String {
     let (namespace, name) = app.split_once('/').unwrap();
     let metadata = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
     let labels = format!(r#"{{"app":"{name}"}}"#);
     match resource {
         "horizontalpodautoscalers" => {
             let target = format!(r#"{{"apiVersion":"apps/v1","kind":"Deployment","name":"{name}"}}"#);
-            let spec = format!(r#"{{"scaleTargetRef":{target},"maxReplicas":{max}}}"#);
-            format!(r#"{{{metadata},"spec":{spec},"status":{{"currentReplicas":{current}}}}},"#)
+            let cpu = |values: &str| format!(r#"[{{"type":"Resource","resource":{{"name":"cpu",{values}}}}}]"#);
+            let metrics = cpu(r#""target":{"type":"Utilization","averageUtilization":100}"#);
+            let seen = status.map_or("null".to_owned(), |(_, utilization)| {
+                cpu(&format!(r#""current":{{"averageUtilization":{utilization}}}"#))
+            });
+            let conditions = r#"[{"type":"AbleToScale","status":"True"}]"#;
+            let spec = format!(r#"{{"scaleTargetRef":{target},"maxReplicas":{max},"metrics":{metrics}}}"#);
+            let status = format!(
+                r#"{{"currentReplicas":{current},"desiredReplicas":{current},"currentMetrics":{seen},"conditions":{conditions}}}"#
+            );
+            format!(r#"{{{metadata},"spec":{spec},"status":{status}}},"#)
         }
         "services" => format!(r#"{{{metadata},"spec":{{"selector":{labels}}}}},"#),
-        "deployments" => format!(r#"{{{metadata},"spec":{{"template":{{"metadata":{{"labels":{labels}}}}}}}}},"#),
+        "deployments" => {
+            let spec = format!(r#"{{"template":{{"metadata":{{"labels":{labels}}}}}}}"#);
+            let status = match status {
+                Some((ready, _)) => format!(r#"{{"readyReplicas":{ready}}}"#),
+                None => "{}".to_owned(),
+            };
+            format!(r#"{{{metadata},"spec":{spec},"status":{status}}},"#)
+        }
         _ => String::new(),
     }
 }

@@ -72,7 +72,8 @@ impl HubLink {
             let question = (callout.cluster.as_str(), callout.method());
             assert_eq!(question, ("hub", "GET"));
             let path = callout.path();
-            let is_known = path == PATH || path.starts_with(&format!("{PATH}?wait="));
+            let query = path.strip_prefix(PATH).unwrap_or(path);
+            let is_known = ["", "?format=json"].contains(&query) || query.contains("wait=");
             assert!(is_known, "a spoke does not ask for {path}");
             link.paths.push(path.to_owned());
             let path = if link.is_older { PATH } else { path };
@@ -495,4 +496,45 @@ fn a_hub_with_many_invalid_entries_writes_few_log_lines_and_its_valid_entries_ar
             .iter()
             .all(|line| line.text.len() < 1_000 && !line.text.contains('\u{1b}'))
     );
+}
+
+const ALL_SIGNALS: &str = concat!(
+    r#""header":{"extra_keys":["ready","demand","state"]},"#,
+    r#""endpoints":{"extra_fields":["ready","demand","state"]}"#
+);
+
+#[test]
+fn a_spoke_shows_the_signals_of_its_hub() {
+    let kube = Kube::new();
+    kube.set_status("shop/web", 1, 600);
+    let hub = envoy(&EVERY_SECOND.replacen('{', &format!("{{{ALL_SIGNALS},"), 1), &kube);
+    let hub_worker = hub.worker();
+    let configuration = SPOKE.replacen('{', &format!("{{{ALL_SIGNALS},"), 1);
+    let link = HubLink::to(&hub_worker);
+    let (spoke, worker) = spoke(&configuration, &link);
+    pass(&[&hub, &spoke], 3);
+    assert_eq!(
+        header(&worker),
+        Some(format!("{WEB}, ready=1, demand=6, state=limited"))
+    );
+    assert_eq!(header(&worker), header(&hub_worker));
+    assert_eq!(link.paths()[0], "/burstmetrics/services?format=json");
+    kube.set_status("shop/web", 1, 300);
+    pass(&[&hub, &spoke], 3);
+    assert_eq!(header(&worker), Some(format!("{WEB}, ready=1, demand=3, state=ok")));
+    let one = Request::get("/burstmetrics/services/shop/web?format=json");
+    let json = worker.request(one, Route::to("somewhere"));
+    let signals = r#""ready": 1, "demand": 3, "state": "ok""#;
+    assert!(json.text().contains(signals), "{}", json.text());
+}
+
+#[test]
+fn an_older_hub_has_no_signals_and_its_spoke_shows_the_rest() {
+    let kube = Kube::new();
+    kube.set_status("shop/web", 1, 600);
+    let (hub, hub_worker) = hub(&kube);
+    let link = HubLink::to_older(&hub_worker);
+    let (spoke, worker) = spoke(&SPOKE.replacen('{', &format!("{{{ALL_SIGNALS},"), 1), &link);
+    pass(&[&hub, &spoke], 3);
+    assert_eq!(header(&worker).as_deref(), Some(WEB));
 }

@@ -1,8 +1,8 @@
 //! Responses of a Kubernetes API.
 
 use burst_model::kube::{
-    ApiResponse, BodyEnd, BodyItem, BodyReader, Change, Failure, ListPage, ObjectKind, Resource, Source, Verb,
-    WatchBatch, page, response, watch,
+    ApiResponse, BodyEnd, BodyItem, BodyReader, Change, Failure, KeptFields, ListPage, ObjectKind, Resource, SignalSet,
+    Source, Verb, WatchBatch, page, response, watch,
 };
 use burst_model::name::ObjectName;
 use serde_json::Value;
@@ -10,11 +10,18 @@ use std::collections::BTreeMap;
 
 /// One source of each kind, because each kind reads other fields.
 pub(crate) fn sources() -> [Source; 4] {
+    let kept = KeptFields {
+        labels: true,
+        signals: SignalSet::ALL,
+    };
     [
-        Source::all_namespaces(ObjectKind::Hpas, Resource::hpas()),
+        Source {
+            kept,
+            ..Source::all_namespaces(ObjectKind::Hpas, Resource::hpas())
+        },
         Source::all_namespaces(ObjectKind::Services, Resource::services()),
         Source {
-            keep_labels: true,
+            kept,
             ..Source::all_namespaces(ObjectKind::Workloads, Resource::deployments())
         },
         Source::all_namespaces(ObjectKind::Policies, Resource::external_metric_policies()),

@@ -11,10 +11,12 @@ use burst_model::policies::EffectivePolicies;
 use burst_model::records::Confirmed;
 use burst_model::request_rates::Rates;
 use burst_model::serve::{LocalReply, ServingCache, burst};
+use burst_model::signals::{ScalingState, Signals};
 use burst_model::snapshot;
 use serde_json::Value;
 
 const CONFIG: &[u8] = br#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"}],
+    "endpoints":{"extra_fields":["ready","demand","state"]},
     "metrics_apis":{"filter_chain":"metrics","labels":{"cluster":"east"}}}"#;
 
 fn config() -> Config {
@@ -42,6 +44,11 @@ fn small_snapshot() -> Vec<u8> {
             current: 1,
             target: 4,
             max: 5,
+        },
+        signals: Signals {
+            ready: Some(1),
+            demand: Some(7),
+            state: Some(ScalingState::Limited),
         },
         labels: labels.into(),
     };

@@ -2,7 +2,7 @@ use super::*;
 
 fn hpa(spec: &str, status: &str) -> Result<Hpa, InvalidObject> {
     let json = format!(r#"{{"metadata":{{"name":"h","namespace":"shop"}},"spec":{spec},"status":{status}}}"#);
-    match Object::parse(ObjectKind::Hpas, &json, false)? {
+    match Object::parse(ObjectKind::Hpas, &json, KeptFields::default())? {
         Object::Hpa(hpa) => Ok(hpa),
         other => panic!("{other:?}"),
     }
@@ -81,7 +81,8 @@ fn a_target_has_the_group_without_the_version() {
 fn a_service_without_a_selector_has_an_empty_one() {
     for spec in ["{}", r#"{"selector":null}"#, r#"{"selector":{}}"#] {
         let json = format!(r#"{{"metadata":{{"name":"s","namespace":"shop"}},"spec":{spec}}}"#);
-        let Object::Service(service) = Object::parse(ObjectKind::Services, &json, false).unwrap() else {
+        let Object::Service(service) = Object::parse(ObjectKind::Services, &json, KeptFields::default()).unwrap()
+        else {
             panic!()
         };
         assert!(service.selector.is_empty(), "{spec}");
@@ -92,7 +93,7 @@ fn a_service_without_a_selector_has_an_empty_one() {
 fn a_workload_is_anything_with_a_pod_template() {
     let json = r#"{"metadata":{"name":"w","namespace":"shop"},"spec":{"template":{"metadata":{"labels":{"app":"web"}}}},
         "status":{"replicas":1,"conditions":[{}]}}"#;
-    let Object::Workload(workload) = Object::parse(ObjectKind::Workloads, json, false).unwrap() else {
+    let Object::Workload(workload) = Object::parse(ObjectKind::Workloads, json, KeptFields::default()).unwrap() else {
         panic!()
     };
     assert_eq!(workload.labels.get("app").map(|value| &**value), Some("web"));
@@ -108,7 +109,10 @@ fn the_status_of_a_custom_kind_may_have_any_form() {
     ] {
         let json =
             format!(r#"{{"metadata":{{"name":"w","namespace":"shop"}},"spec":{{"template":{{}}}},"status":{status}}}"#);
-        assert!(Object::parse(ObjectKind::Workloads, &json, false).is_ok(), "{status}");
+        assert!(
+            Object::parse(ObjectKind::Workloads, &json, KeptFields::default()).is_ok(),
+            "{status}"
+        );
     }
 }
 
@@ -116,9 +120,15 @@ fn the_status_of_a_custom_kind_may_have_any_form() {
 fn valid_labels_of_an_object_are_read_if_they_are_kept() {
     let json =
         |labels: &str| format!(r#"{{"metadata":{{"name":"s","namespace":"shop","labels":{labels}}},"spec":{{}}}}"#);
-    let read = |labels: &str, keep_labels| match Object::parse(ObjectKind::Services, &json(labels), keep_labels) {
-        Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
-        _ => None,
+    let read = |json_of_labels: &str, labels| {
+        let kept = KeptFields {
+            labels,
+            ..KeptFields::default()
+        };
+        match Object::parse(ObjectKind::Services, &json(json_of_labels), kept) {
+            Ok(Object::Service(service)) => Some(service.own_labels.into_string()),
+            _ => None,
+        }
     };
     let labels = r#"{"tier":"web","app.kubernetes.io/name":"shop","bad key":"x","bad":"a,b"}"#;
     assert_eq!(
@@ -129,4 +139,34 @@ fn valid_labels_of_an_object_are_read_if_they_are_kept() {
     assert_eq!(read("null", true).as_deref(), Some(""));
     assert_eq!(read("3", true), None);
     assert_eq!(read("3", false).as_deref(), Some(""));
+}
+
+#[test]
+fn only_signals_that_are_kept_are_read() {
+    let item = r#"{"metadata":{"name":"web","namespace":"shop"},
+        "spec":{"scaleTargetRef":{"kind":"Deployment","name":"web"},"maxReplicas":5,"template":{},"metrics":[
+            {"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":50}}}]},
+        "status":{"currentReplicas":3,"readyReplicas":2,"currentMetrics":[
+            {"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":100,"averageValue":"1"}}}],
+            "conditions":[{"type":"AbleToScale","status":"True"}]}}"#;
+    let read = |signals: &[Signal]| {
+        let kept = KeptFields {
+            signals: signals.iter().copied().collect(),
+            ..KeptFields::default()
+        };
+        let parse = |kind| Object::parse(kind, item, kept).unwrap();
+        match (parse(ObjectKind::Hpas), parse(ObjectKind::Workloads)) {
+            (Object::Hpa(hpa), Object::Workload(workload)) => (workload.ready, hpa.demand, hpa.state),
+            other => panic!("{other:?}"),
+        }
+    };
+    let limited = Some(ScalingState::Limited);
+    assert_eq!(read(&[]), (None, None, None));
+    assert_eq!(read(&[Signal::Ready]), (Some(2), None, None));
+    assert_eq!(read(&[Signal::Demand]), (None, Some(6), None));
+    assert_eq!(read(&[Signal::State]), (None, None, limited));
+    assert_eq!(
+        read(&[Signal::State, Signal::Ready, Signal::Demand]),
+        (Some(2), Some(6), limited)
+    );
 }

@@ -4,7 +4,8 @@
 mod model;
 
 use burst_kube::{
-    BodyEnd, BodyItem, BodyReader, Failure, Object, ObjectKind, Resource, Source, Verb, item::ListedItem, page, watch,
+    BodyEnd, BodyItem, BodyReader, Failure, KeptFields, Object, ObjectKind, Resource, Source, Verb, item::ListedItem,
+    page, watch,
 };
 use proptest::{prelude::*, strategy::ValueTree};
 use std::{fs, path::Path};
@@ -334,6 +335,6 @@ fn an_object_is_given_as_it_is_parsed_alone() {
         &services(),
         format!(r#"{{"items":[{item}],"kind":"ServiceList"}}"#).as_bytes(),
     );
-    let object = Object::parse(ObjectKind::Services, item, false).expect("an object");
+    let object = Object::parse(ObjectKind::Services, item, KeptFields::default()).expect("an object");
     assert_eq!(outcome.items, [BodyItem::Item(ListedItem::Object(object))]);
 }

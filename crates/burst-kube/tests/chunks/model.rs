@@ -57,7 +57,7 @@ pub(crate) fn list(source: &Source, body: &[u8]) -> Option<Model> {
 }
 
 fn listed(source: &Source, json: &str) -> ListedItem {
-    match Object::parse(source.kind, json, source.keep_labels) {
+    match Object::parse(source.kind, json, source.kept) {
         Ok(object) => ListedItem::Object(object),
         Err(error) => {
             let named: Option<Named> = serde_json::from_str(json).ok();

@@ -26,6 +26,7 @@ use crate::metric::ServedMetric;
 use crate::name::Name;
 use crate::printable::printable;
 use crate::request_rates::CountingSettings;
+use crate::signals::SignalSet;
 use crate::upstream::Upstreams;
 use request_path::NEEDS_FULL_MODULE;
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,8 @@ pub struct Content {
     pub sources: Vec<Source>,
     /// The target load as a percentage of the maximum.
     pub target: Percent,
+    /// The signals that the header or the endpoints show.
+    pub signals: SignalSet,
 }
 
 /// The response header.
@@ -128,6 +131,8 @@ pub struct EndpointsConfig {
     pub prefix: String,
     /// The hosts for which the filter answers, in lower case and without a port. An empty list allows all.
     pub hosts: Vec<String>,
+    /// The signals that `format=json` and `format=prometheus` show.
+    pub extra_fields: SignalSet,
 }
 
 /// How the filter serves the metrics APIs.

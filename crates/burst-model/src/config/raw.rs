@@ -3,7 +3,7 @@
 
 use super::RequestPath;
 use super::aliases::RawAliases;
-use burst_kube::{only_from_objects, only_from_strings};
+use burst_kube::{Signal, only_from_objects, only_from_strings};
 use burst_policy::DefaultDecision;
 use burst_policy::raw::RawInlinePolicy;
 use serde::Deserialize;
@@ -85,6 +85,7 @@ pub(crate) struct RawEndpoints {
     pub(crate) enabled: Option<bool>,
     pub(crate) prefix: Option<String>,
     pub(crate) hosts: Vec<String>,
+    pub(crate) extra_fields: Vec<Signal>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -235,6 +236,25 @@ pub enum ExtraKey {
     Headroom,
     /// `age`: the seconds since the cluster was last read, as of the last tick.
     Age,
+    /// `ready`: the ready replicas.
+    Ready,
+    /// `demand`: the replicas that the HPA would want without its maximum.
+    Demand,
+    /// `state`: what the HPA can do.
+    State,
+}
+
+impl ExtraKey {
+    /// The signal that the key shows; `None` if it shows none.
+    #[must_use]
+    pub fn signal(self) -> Option<Signal> {
+        match self {
+            Self::AsOf | Self::Stale | Self::Headroom | Self::Age => None,
+            Self::Ready => Some(Signal::Ready),
+            Self::Demand => Some(Signal::Demand),
+            Self::State => Some(Signal::State),
+        }
+    }
 }
 
 /// What happens to a header of the same name from the upstream.

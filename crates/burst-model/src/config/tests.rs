@@ -248,6 +248,10 @@ fn unknown_keys_wrong_types_and_malformed_json_are_refused() {
         ),
         (r#"{"cluster":"k"} {"#, "trailing characters at line 1"),
         ("{", "EOF while parsing"),
+        (
+            r#"{"cluster":"k","endpoints":{"extra_fields":["age"]}}"#,
+            "endpoints.extra_fields[0]: unknown variant `age`, expected one of `ready`, `demand`, `state`",
+        ),
         ("[]", "invalid type: sequence, expected an object"),
         (
             r#"{"cluster":"k","header":[]}"#,
@@ -387,4 +391,44 @@ fn policies_are_read_in_the_configured_namespaces_and_the_root_namespace() {
             format!("{kind} in namespace istio-system")
         ]
     );
+}
+
+#[test]
+fn a_signal_is_kept_if_the_header_or_the_endpoints_name_it() {
+    use crate::signals::Signal::{Demand, Ready, State};
+    let signals = |json: &str, artifact| {
+        let config = Config::parse(json.as_bytes(), artifact).unwrap();
+        let sets = config.content.sources.iter().map(|source| source.kept.signals);
+        assert!(sets.into_iter().all(|set| set == config.content.signals), "{json}");
+        [Ready, Demand, State].map(|signal| config.content.signals.contains(signal))
+    };
+    for (keys, kept) in [
+        ("", [false; 3]),
+        (r#","header":{"extra_keys":["age","headroom"]}"#, [false; 3]),
+        (r#","header":{"extra_keys":["state"]}"#, [false, false, true]),
+        (r#","endpoints":{"extra_fields":["ready"]}"#, [true, false, false]),
+        (
+            r#","header":{"extra_keys":["demand","ready"]},"endpoints":{"extra_fields":["ready","state"]}"#,
+            [true; 3],
+        ),
+        // A spoke keeps what it shows of its hub.
+        (
+            r#","source":"hub","header":{"extra_keys":["demand"]}"#,
+            [false, true, false],
+        ),
+    ] {
+        let json = format!(r#"{{"cluster":"k"{keys}}}"#);
+        for artifact in [Artifact::Full, Artifact::HeaderOnly] {
+            assert_eq!(signals(&json, artifact), kept, "{json} {artifact:?}");
+        }
+    }
+}
+
+#[test]
+fn both_modules_share_a_snapshot_with_the_same_fields() {
+    let hash = |json: &str, artifact| Config::parse(json.as_bytes(), artifact).unwrap().settings_hash();
+    let with = r#"{"cluster":"k","endpoints":{"extra_fields":["demand"]}}"#;
+    let without = r#"{"cluster":"k"}"#;
+    assert_eq!(hash(with, Artifact::Full), hash(with, Artifact::HeaderOnly));
+    assert_ne!(hash(with, Artifact::Full), hash(without, Artifact::Full));
 }

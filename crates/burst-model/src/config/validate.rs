@@ -6,10 +6,11 @@ use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
     MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
 };
-use crate::kube::{ObjectKind, Resource, Source};
+use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
+use crate::signals::SignalSet;
 use crate::upstream::{MappingRule, Upstreams};
 use std::time::Duration;
 
@@ -135,19 +136,27 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
             }
         }
     }
-    // Only the metrics APIs select by labels.
-    let labels = raw.metrics_apis.is_some();
-    let sources = kinds.iter().flat_map(|kind| {
-        namespaces
-            .iter()
-            .map(|namespace| kind.source(namespace.clone(), labels))
-    });
+    let header_keys = raw.header.extra_keys.iter().filter_map(|key| key.signal());
+    // The header-only module shows no fields. It keeps them for the full module beside it, which may have the same settings.
+    let signals: SignalSet = header_keys.chain(raw.endpoints.extra_fields.iter().copied()).collect();
+    let kept = KeptFields {
+        // Only the metrics APIs select by labels.
+        labels: raw.metrics_apis.is_some(),
+        signals,
+    };
+    let sources = kinds
+        .iter()
+        .flat_map(|kind| namespaces.iter().map(|namespace| kind.source(namespace.clone(), kept)));
     let policies = policies::sources(raw.metrics_apis.as_deref(), &namespaces)?;
     let sources = match origin {
         Origin::Kubernetes => sources.chain(policies).collect(),
         Origin::Hub { .. } => Vec::new(),
     };
-    Ok(Content { sources, target })
+    Ok(Content {
+        sources,
+        target,
+        signals,
+    })
 }
 
 /// Returns the namespaces to list; a single `None` stands for all.
@@ -221,14 +230,14 @@ impl Kind {
         })
     }
 
-    fn source(&self, namespace: Option<Name>, labels: bool) -> Source {
+    fn source(&self, namespace: Option<Name>, kept: KeptFields) -> Source {
         Source {
             kind: self.reads,
             resource: self.resource.clone(),
             namespace,
             label_selector: self.label_selector.clone().filter(|selector| !selector.is_empty()),
             field_selector: self.field_selector.clone().filter(|selector| !selector.is_empty()),
-            keep_labels: labels,
+            kept,
         }
     }
 }
@@ -291,5 +300,9 @@ fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<Reque
     for (index, host) in raw.hosts.iter().enumerate() {
         hosts.push(text(&format!("endpoints.hosts[{index}]"), host)?.to_ascii_lowercase());
     }
-    Ok(RequestPath::new(EndpointsConfig { prefix, hosts }))
+    Ok(RequestPath::new(EndpointsConfig {
+        prefix,
+        hosts,
+        extra_fields: raw.extra_fields.iter().copied().collect(),
+    }))
 }

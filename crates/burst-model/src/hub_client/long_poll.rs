@@ -23,7 +23,8 @@ pub(super) fn path(path: &str, wait: Duration) -> String {
     if wait.is_zero() {
         return path.to_owned();
     }
-    format!("{path}?wait={}", DurationText(wait))
+    let separator = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{separator}wait={}", DurationText(wait))
 }
 
 /// When to send a long poll after a request that was sent at `sent`.

@@ -5,7 +5,8 @@ use crate::confirmation::Confirmation;
 use crate::kube::{self, Failure, ParseGuard};
 use std::fmt;
 
-/// The largest response that is parsed. It has room for more than 100,000 Services. Envoy would hand over 32 MiB, and the
+/// The largest response that is parsed. It has room for more than 100,000 Services, or 60,000 with
+/// signals. Envoy would hand over 32 MiB, and the
 /// memory of a VM never shrinks.
 pub const MAX_RESPONSE_BYTES: usize = 16 << 20;
 

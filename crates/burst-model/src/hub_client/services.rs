@@ -1,13 +1,15 @@
-//! Parses the Services in a hub's response: a JSON object from `namespace/name` to header value. An invalid entry is
-//! excluded and costs no other entry. The memory for excluded entries is limited.
+//! Parses the Services in a hub's response: a JSON object from `namespace/name` to header value, or in `format=json` to the
+//! numbers. An invalid entry is excluded and costs no other entry. The memory for excluded entries is limited.
 
 use crate::index::Row;
 use crate::kube::item::{InvalidItem, MAX_NAME_BYTES, QUARANTINED_REASON};
 use crate::kube::{Failure, ParseDecision, ParseGuard};
+use crate::load::Load;
 use crate::name::ObjectName;
 use crate::order;
 use crate::printable::{LONGEST_QUOTE, printable};
 use crate::serve::header;
+use crate::signals::{ScalingState, Signals};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -129,14 +131,55 @@ fn parse_entry(name: &str, value: &RawValue, progress: &mut dyn ParseGuard) -> R
         ParseDecision::Exclude => return Err(InvalidEntry::Quarantined),
     }
     let name = ObjectName::parse(name)?;
+    if value.starts_with('{') {
+        return Ok(crate::json::read::<LoadEntry<'_>>(value.as_bytes())?.row(name)?);
+    }
     let header: String = crate::json::read(value.as_bytes())?;
     let (label, load) = header::parse(&header).ok_or(InvalidEntry::Header(header))?;
     Ok(Row {
         name,
         label,
         load,
+        signals: Signals::default(),
         labels: Box::default(),
     })
+}
+
+/// An entry of `format=json`.
+#[derive(Deserialize)]
+struct LoadEntry<'a> {
+    #[serde(borrow)]
+    service: Cow<'a, str>,
+    current: u32,
+    target: u32,
+    max: u32,
+    #[serde(default)]
+    ready: Option<u32>,
+    #[serde(default)]
+    demand: Option<u32>,
+    #[serde(borrow, default)]
+    state: Option<Cow<'a, str>>,
+}
+
+impl LoadEntry<'_> {
+    /// A state of a newer hub is not known here.
+    fn row(self, name: ObjectName) -> Result<Row, crate::name::InvalidName> {
+        Ok(Row {
+            name,
+            label: ObjectName::parse(&self.service)?,
+            load: Load {
+                current: self.current,
+                target: self.target,
+                max: self.max,
+            },
+            signals: Signals {
+                ready: self.ready,
+                demand: self.demand,
+                state: self.state.as_deref().and_then(ScalingState::find),
+            },
+            labels: Box::default(),
+        })
+    }
 }
 
 /// Visits the entries of a JSON object one by one, including repeated names.
@@ -199,6 +242,43 @@ mod tests {
             format!("{{\n    \"a-b/x\": \"{WEB}\",\n    \"a/x\": \"{WEB}\",\n    \"shop/web\": \"{WEB}\"\n}}\n");
         let tag = format!("\"{:016x}\"", hash::of_bytes(sorted.as_bytes()));
         assert_eq!(again.etag(), tag, "so it has the hub's own tag");
+    }
+
+    #[test]
+    fn an_entry_may_be_the_numbers_of_a_hub_that_is_asked_for_json() {
+        let with = |more: &str| {
+            let numbers = r#""service": "shop/web-1", "current": 1, "target": 4, "max": 5, "asOf": 7"#;
+            let body = format!(r#"{{"shop/web": {{{numbers}{more}}}, "shop/x": "{WEB}"}}"#);
+            let services = parse(body.as_bytes(), &mut ()).unwrap();
+            assert_eq!(services.rows.last().map(|row| row.signals), Some(Signals::default()));
+            match services.invalid.into_iter().next() {
+                Some(InvalidItem { reason, .. }) => Err(reason),
+                None => Ok((
+                    services.rows[0].label.to_string(),
+                    services.rows[0].load,
+                    services.rows[0].signals,
+                )),
+            }
+        };
+        let load = Load {
+            current: 1,
+            target: 4,
+            max: 5,
+        };
+        let of = |signals| Ok(("shop/web-1".to_owned(), load, signals));
+        let known = Signals {
+            ready: Some(3),
+            demand: Some(7),
+            state: Some(ScalingState::Limited),
+        };
+        assert_eq!(with(r#", "ready": 3, "demand": 7, "state": "limited""#), of(known));
+        assert_eq!(with(""), of(Signals::default()));
+        assert_eq!(
+            with(r#", "state": "of a newer hub", "more": [1]"#),
+            of(Signals::default())
+        );
+        assert!(with(r#", "ready": -1"#).unwrap_err().contains("invalid value"));
+        assert!(with(r#", "service": "x""#).unwrap_err().contains("duplicate field"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::config::Artifact;
 use crate::index::Row;
 use crate::load::Load;
 use crate::name::ObjectName;
+use crate::signals::{ScalingState, Signals};
 use std::time::Duration;
 
 const T0: Time = Time::from_unix_millis(1_700_000_000_000);
@@ -32,6 +33,7 @@ fn row(name: &str, current: u32) -> Row {
             target: 4,
             max: 5,
         },
+        signals: Signals::default(),
         labels: Box::default(),
     }
 }
@@ -564,4 +566,62 @@ fn a_response_without_a_request_is_ignored() {
     let mut client = client(Handover::default());
     assert!(client.handle_response(services(1, T0, T0), T0, 0).is_empty());
     assert_eq!(client.tick(T0).len(), 1, "it is still to be requests");
+}
+
+const SIGNALS: &str = r#","header":{"extra_keys":["demand"]},"endpoints":{"extra_fields":["state"]}"#;
+
+/// The response at `now` of a hub that shows all signals.
+fn services_with_signals(ready: u32, demand: u32, now: Time) -> Result<HubPayload, Failure> {
+    let mut response = services(1, now, now)?;
+    if let HubPayload::Services { services, .. } = &mut response {
+        services.rows[0].signals = Signals {
+            ready: Some(ready),
+            demand: Some(demand),
+            state: Some(ScalingState::Limited),
+        };
+    }
+    Ok(response)
+}
+
+#[test]
+fn a_spoke_that_shows_signals_asks_for_them_and_keeps_no_others() {
+    let mut client = HubClient::new(config(SIGNALS), PATH, Handover::default(), T0);
+    let mut ask = |seconds, ready, demand| {
+        let now = later(seconds);
+        let seen = round(&mut client, now, services_with_signals(ready, demand, now));
+        let signals = seen.published.first().map(|snapshot| {
+            let services = snapshot.section(SERVICES).unwrap();
+            services.find("shop/web").unwrap().signals
+        });
+        (seen.requests[0].path.clone(), signals)
+    };
+    let kept = |demand| {
+        Some(Signals {
+            ready: None,
+            demand: Some(demand),
+            state: Some(ScalingState::Limited),
+        })
+    };
+    let (poll, long_poll) = (format!("{PATH}?format=json"), format!("{PATH}?format=json&wait=10s"));
+    assert_eq!(ask(0, 1, 7), (poll, kept(7)));
+    assert_eq!(ask(10, 2, 7), (long_poll.clone(), None), "it does not show ready");
+    assert_eq!(ask(30, 2, 8), (long_poll, kept(8)));
+}
+
+#[test]
+fn a_successor_has_the_tag_that_a_hub_with_the_same_signals_gives() {
+    let table = Table::from([(SERVICES.into(), vec![row("shop/web", 1)])]);
+    let snapshot = || Snapshot::open(snapshot::write(&table, 1)).unwrap();
+    let handover = Handover {
+        snapshot: Some(snapshot()),
+        ..Handover::default()
+    };
+    let config = config(SIGNALS);
+    let signals = config.content.signals;
+    let mut client = HubClient::new(config, PATH, handover, T0);
+    let mut first = Round::default();
+    first.add(client.tick(T0));
+    let snapshot = snapshot();
+    let services = snapshot.section(SERVICES).unwrap();
+    assert_eq!(first.requests[0].if_none_match, Some(json_etag(services, signals)));
 }

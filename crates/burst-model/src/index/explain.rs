@@ -120,12 +120,7 @@ pub fn explain<'a>(
     }
 }
 
-impl<'a> ScaledWorkload<'a> {
-    fn target(&self) -> TargetKey<'a> {
-        let ObjectName { namespace, name } = &self.workload.name;
-        (namespace, &self.resource.group, &self.resource.kind, name)
-    }
-
+impl ScaledWorkload<'_> {
     fn workload_ref(&self) -> WorkloadRef {
         WorkloadRef {
             kind: self.resource.kind.clone(),

@@ -2,11 +2,14 @@
 //! limits the work of each call. When no change is pending, the table equals that of a fresh [`join`](super::join()).
 
 use super::lookup::{HPA, IndexKey, IndexedObject, ObjectIndex, SERVICE, index_keys};
-use super::{HPAS, JoinFindings, Row, SERIES, SERVICES, Table, matches_selector, row_of_hpa, row_of_service, series};
+use super::{
+    HPAS, JoinFindings, Row, SERIES, SERVICES, Table, matches_selector, row_of_hpa, row_of_service, series, with_ready,
+};
 use crate::kube::{Hpa, Object, ObjectKind, Resource, ScaleTarget, Service, Source, Workload};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
+use crate::signals::{Signal, Signals};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -51,7 +54,7 @@ impl IncrementalJoin {
             .filter(|source| source.kind == ObjectKind::Workloads)
             .map(|source| source.resource.plural.as_str())
             .chain([HPAS, SERVICES])
-            .chain(sources.iter().any(|source| source.keep_labels).then_some(SERIES))
+            .chain(sources.iter().any(|source| source.kept.labels).then_some(SERIES))
             .map(|section| (section.to_owned(), Vec::new()))
             .collect();
         Self {
@@ -188,7 +191,13 @@ impl IncrementalJoin {
                 rows.push((&source.resource.plural, name.clone()));
                 let services = self.services_selecting(workload);
                 rows.extend(services.map(|service| (SERVICES, service.name.clone())));
-                rows.extend(self.series_of(&name.namespace, &target_of(&source.resource, workload)));
+                let target = target_of(&source.resource, workload);
+                rows.extend(self.series_of(&name.namespace, &target));
+                // Nothing else in the row of an HPA is its workload's.
+                if source.kept.signals.contains(Signal::Ready) {
+                    let hpas = self.hpas_scaling(&name.namespace, &target);
+                    rows.extend(hpas.map(|hpa| (HPAS, hpa.name.clone())));
+                }
             }
             Object::Service(service) => {
                 rows.push((SERVICES, name.clone()));
@@ -215,7 +224,7 @@ impl IncrementalJoin {
     /// Computes a row from the indexed objects.
     fn row(&self, section: &str, name: &ObjectName) -> Option<Row> {
         match section {
-            HPAS => self.hpas_named(name).find_map(|hpa| row_of_hpa(hpa, self.percent)),
+            HPAS => self.hpas_named(name).find_map(|hpa| self.row_of_hpa(hpa)),
             SERIES => self.hpas_named(name).find_map(|hpa| self.row_of_series(hpa)),
             SERVICES => self
                 .services_named(name)
@@ -224,11 +233,21 @@ impl IncrementalJoin {
         }
     }
 
+    fn row_of_hpa(&self, hpa: &Hpa) -> Option<Row> {
+        let row = row_of_hpa(hpa, self.percent)?;
+        let workloads = self.workloads_scaled(&hpa.name.namespace, &hpa.target);
+        // If several lists have the workload, the first one counts.
+        let first = workloads.min_by_key(|(list, _)| *list);
+        Some(with_ready(row, first.map(|(_, workload)| workload)))
+    }
+
     fn row_of_service(&self, service: &Service) -> Option<Row> {
         let namespace = &service.name.namespace;
         let selected = self.workloads_selected(service);
-        let rows =
-            selected.filter_map(|(resource, workload)| self.row_of_target(namespace, &target_of(resource, workload)));
+        let rows = selected.filter_map(|(resource, workload)| {
+            let row = self.row_of_target(namespace, &target_of(resource, workload))?;
+            Some(with_ready(row, Some(workload)))
+        });
         row_of_service(service, &rows.collect::<Vec<_>>(), self.percent)
     }
 
@@ -246,7 +265,7 @@ impl IncrementalJoin {
             Some(Row {
                 name: name.clone(),
                 labels: workload.own_labels.clone(),
-                ..row
+                ..with_ready(row, Some(workload))
             })
         })
     }
@@ -265,6 +284,7 @@ impl IncrementalJoin {
         names.dedup();
         Some(Row {
             labels: series::labels(&hpa.target, names.into_iter()),
+            signals: Signals::default(),
             ..row
         })
     }
@@ -287,13 +307,14 @@ impl IncrementalJoin {
         all.filter(move |hpa| hpa.name.namespace == *namespace && hpa.target == *target)
     }
 
-    /// The workloads that a target names.
-    fn workloads_scaled(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = (&Resource, &Workload)> {
+    /// The workloads that a target names, each with the index of its list.
+    fn workloads_scaled(&self, namespace: &Name, target: &ScaleTarget) -> impl Iterator<Item = (usize, &Workload)> {
         let all = self.index.get(namespace, &IndexKey::workload_of(target)).iter();
-        let all = all.filter_map(|indexed| Some((self.resource(indexed)?, indexed.workload()?)));
-        all.filter(move |(resource, workload)| {
+        all.filter_map(move |indexed| {
+            let (resource, workload) = (self.resource(indexed)?, indexed.workload()?);
             let ObjectName { namespace: own, name } = &workload.name;
-            own == namespace && *name == target.name && is_kind(resource, target)
+            let is_target = own == namespace && *name == target.name && is_kind(resource, target);
+            is_target.then_some((indexed.list, workload))
         })
     }
 

@@ -4,10 +4,11 @@ use super::{LabelIndex, Row, TargetHpas, TargetKey};
 use crate::kube::{ScaleTarget, Service};
 use crate::label_text;
 use crate::name::{Name, ObjectName};
+use crate::signals::Signals;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows, with labels such as `deployment=web,service=a,service=b`: the target of the HPA and each Service that
-/// selects its pods.
+/// selects its pods. They have no signals, because the metrics APIs show none.
 pub(super) fn rows<'a>(
     by_target: &BTreeMap<TargetKey<'_>, TargetHpas<'_>>,
     services: impl Iterator<Item = &'a Service>,
@@ -27,6 +28,7 @@ pub(super) fn rows<'a>(
         let row = hpas.row.clone()?;
         Some(Row {
             labels: labels(&hpas.first.target, services.copied()),
+            signals: Signals::default(),
             ..row
         })
     };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::signals::ScalingState;
 use proptest::prelude::*;
 
 fn name(text: &str) -> ObjectName {
@@ -24,6 +25,8 @@ pub(super) fn hpa_of(kind: &str, full_name: &str, target: &str, current: Option<
         target,
         max_replicas: max,
         current_replicas: current,
+        demand: None,
+        state: None,
     })
 }
 
@@ -44,7 +47,20 @@ pub(super) fn workload(full_name: &str, template: &str) -> Object {
         name: name(full_name),
         own_labels: Box::default(),
         labels: labels(template),
+        ready: None,
     })
+}
+
+/// The same object with a number as its demand or its ready replicas.
+pub(super) fn with_signal(object: Object, signal: Option<u32>) -> Object {
+    match object {
+        Object::Hpa(hpa) => Object::Hpa(Hpa { demand: signal, ..hpa }),
+        Object::Workload(workload) => Object::Workload(Workload {
+            ready: signal,
+            ..workload
+        }),
+        Object::Service(_) | Object::Policy(_) => object,
+    }
 }
 
 /// The three lists of a small cluster.
@@ -181,7 +197,7 @@ fn an_hpa_of_another_kind_does_not_count_for_a_deployment_of_that_name() {
 /// The lines of the series: `of: labels current/max`.
 fn series(hpas: Vec<Object>, services: Vec<Object>, deployments: Vec<Object>) -> Vec<String> {
     let mut lists = lists(hpas, services, deployments);
-    lists[0].0.keep_labels = true;
+    lists[0].0.kept.labels = true;
     let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
     let (table, _) = join(lists, Percent::new(80).unwrap());
     let line = |row: &Row| format!("{}: {} {}/{}", row.name, row.labels, row.load.current, row.load.max);
@@ -268,4 +284,41 @@ proptest! {
         }
         prop_assert!(unmatched_hpas.len() as u64 + findings.shadowed <= hpas.len() as u64);
     }
+}
+
+#[test]
+fn a_row_has_the_signals_of_its_hpa_and_of_its_workload() {
+    let hpas = |states: [ScalingState; 2]| {
+        let hpa = |name, target, demand, state| match with_signal(hpa(name, target, 2, 5), Some(demand)) {
+            Object::Hpa(hpa) => Object::Hpa(Hpa {
+                state: Some(state),
+                ..hpa
+            }),
+            other => other,
+        };
+        vec![
+            hpa("shop/a-hpa", "a", 3, states[0]),
+            hpa("shop/b-hpa", "b", 4, states[1]),
+        ]
+    };
+    let lists = lists(
+        hpas([ScalingState::Ok, ScalingState::Limited]),
+        vec![service("shop/one", "app=a"), service("shop/both", "tier=web")],
+        vec![
+            with_signal(workload("shop/a", "app=a,tier=web"), Some(1)),
+            with_signal(workload("shop/b", "app=b,tier=web"), Some(2)),
+        ],
+    );
+    let lists = lists.iter().map(|(source, objects)| (source, objects.as_slice()));
+    let (table, _) = join(lists, Percent::new(80).unwrap());
+    let of = |ready, demand, state| Signals {
+        ready: Some(ready),
+        demand: Some(demand),
+        state: Some(state),
+    };
+    let (a, b) = (of(1, 3, ScalingState::Ok), of(2, 4, ScalingState::Limited));
+    let signals = |section: &str| table[section].iter().map(|row| row.signals).collect::<Vec<_>>();
+    assert_eq!(signals(HPAS), [a, b]);
+    assert_eq!(signals("deployments"), [a, b]);
+    assert_eq!(signals(SERVICES), [of(3, 7, ScalingState::Limited), a], "both, one");
 }

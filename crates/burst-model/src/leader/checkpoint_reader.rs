@@ -112,7 +112,7 @@ impl CheckpointReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::{Object, ObjectKind};
+    use crate::kube::{KeptFields, Object, ObjectKind};
     use crate::records::Record;
     use crate::time::Time;
     use proptest::prelude::*;
@@ -128,7 +128,7 @@ mod tests {
         let object = any::<u16>().prop_map(|n| {
             let json =
                 format!(r#"{{"metadata":{{"namespace":"shop","name":"n{n}"}},"spec":{{"selector":{{"n":"{n}"}}}}}}"#);
-            Rc::new(Object::parse(ObjectKind::Services, &json, false).unwrap())
+            Rc::new(Object::parse(ObjectKind::Services, &json, KeptFields::default()).unwrap())
         });
         let objects = proptest::collection::vec(object, 0..40);
         let bad = proptest::collection::vec(("[a-z/]{0,9}", "[a-z/]{0,9}"), 0..3);
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn each_call_reads_at_most_its_part() {
         let json = r#"{"metadata":{"namespace":"shop","name":"n"},"spec":{"selector":{}}}"#;
-        let object = Rc::new(Object::parse(ObjectKind::Services, json, false).unwrap());
+        let object = Rc::new(Object::parse(ObjectKind::Services, json, KeptFields::default()).unwrap());
         let list = CheckpointedList {
             objects: vec![object; 3],
             ..CheckpointedList::default()

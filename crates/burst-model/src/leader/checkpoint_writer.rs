@@ -89,7 +89,7 @@ mod tests {
     use super::super::health::Health;
     use super::super::store::Store;
     use super::*;
-    use crate::kube::{ObjectKind, Resource, Source};
+    use crate::kube::{KeptFields, ObjectKind, Resource, Source};
     use crate::records::{Checkpoint, CheckpointedList, Record};
     use crate::sync::reflector::{Backlog, Reflector, Schedule};
     use crate::time::Time;
@@ -101,7 +101,7 @@ mod tests {
     fn service(n: usize) -> Rc<Object> {
         let json =
             format!(r#"{{"metadata":{{"namespace":"shop","name":"n{n:05}"}},"spec":{{"selector":{{"n":"{n}"}}}}}}"#);
-        Rc::new(Object::parse(ObjectKind::Services, &json, false).unwrap())
+        Rc::new(Object::parse(ObjectKind::Services, &json, KeptFields::default()).unwrap())
     }
 
     /// A list with that many objects and that many excluded ones.

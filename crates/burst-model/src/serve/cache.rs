@@ -9,6 +9,7 @@ use crate::index::{self, SERVICES};
 use crate::kube::Source;
 use crate::name::{Name, ObjectName};
 use crate::records::Confirmed;
+use crate::signals::SignalSet;
 use crate::snapshot::{Entry, InvalidSnapshot, Section, Snapshot};
 use crate::time::Time;
 use crate::upstream::{Unmapped, UpstreamHints, UpstreamTarget};
@@ -67,8 +68,8 @@ pub struct ServingCache {
     /// By Service, for clusters with endpoints of several Services.
     services: HeaderCache<ObjectName>,
     bulk_bodies: HashMap<Box<str>, Rc<BulkBody>>,
-    /// By kind, [the hash of its rows](Section::content_hash).
-    row_hashes: HashMap<Box<str>, u64>,
+    /// By kind and the signals that are shown, [the hash of its rows](Section::content_hash).
+    row_hashes: HashMap<(Box<str>, SignalSet), u64>,
     /// The last bulk body in another format. Only one is kept, because the memory of a VM never shrinks.
     formatted: Option<Rc<FormattedBody>>,
 }
@@ -288,11 +289,13 @@ impl ServingCache {
     /// The entity tag of all rows of a kind in a format. It is that of no rows if there are none. `None` if nothing was read.
     pub(super) fn formatted_etag(&mut self, kind: &str, format: &Format) -> Option<String> {
         let as_of = self.as_of?;
-        let hash = match self.row_hashes.get(kind) {
+        let key = (kind.into(), format.signals());
+        let hash = match self.row_hashes.get(&key) {
             Some(known) => *known,
             None => {
-                let hash = self.section(kind).map_or(0, Section::content_hash);
-                self.row_hashes.insert(kind.into(), hash);
+                let (_, shown) = key;
+                let hash = self.section(kind).map_or(0, |section| section.content_hash(shown));
+                self.row_hashes.insert(key, hash);
                 hash
             }
         };

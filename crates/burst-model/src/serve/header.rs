@@ -3,8 +3,10 @@
 use crate::config::ExtraKey;
 use crate::load::Load;
 use crate::name::ObjectName;
+use crate::signals::ScalingState;
 use crate::snapshot::Entry;
 use crate::time::Time;
+use std::fmt;
 use std::time::Duration;
 
 /// What a header may say of the read that its numbers come from.
@@ -57,15 +59,24 @@ pub fn value_with(entry: &Entry<'_>, extra_keys: &[ExtraKey], read: LastRead) ->
             ExtraKey::Stale => format!(", stale={}", read.stale),
             ExtraKey::Headroom => format!(", headroom={}", entry.load.headroom()),
             ExtraKey::Age => format!(", age={}", read.age.as_secs()),
+            ExtraKey::Ready => known("ready", entry.signals.ready),
+            ExtraKey::Demand => known("demand", entry.signals.demand),
+            ExtraKey::State => known("state", entry.signals.state.map(ScalingState::name)),
         });
     }
     value
+}
+
+/// A key with its value, or nothing if the value is not known.
+fn known(key: &str, value: Option<impl fmt::Display>) -> String {
+    value.map(|value| format!(", {key}={value}")).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::label_text::LabelText;
+    use crate::signals::Signals;
     use proptest::prelude::*;
 
     const ENTRY: Entry<'static> = Entry {
@@ -75,6 +86,11 @@ mod tests {
             current: 1,
             target: 4,
             max: 5,
+        },
+        signals: Signals {
+            ready: Some(3),
+            demand: None,
+            state: Some(ScalingState::Limited),
         },
         labels: LabelText(""),
     };
@@ -101,6 +117,11 @@ mod tests {
         assert_eq!(
             value_with(&ENTRY, &[ExtraKey::Age, ExtraKey::Headroom], read),
             "service=default/ngsa-1, current-load=1, target-load=4, max-load=5, age=61, headroom=4"
+        );
+        assert_eq!(
+            value_with(&ENTRY, &[ExtraKey::State, ExtraKey::Demand, ExtraKey::Ready], read),
+            "service=default/ngsa-1, current-load=1, target-load=4, max-load=5, state=limited, ready=3",
+            "a value that is not known is left out"
         );
     }
 

@@ -9,4 +9,5 @@ mod local_reply;
 
 pub use bulk_body::BulkBody;
 pub use cache::{Absence, ServingCache};
+pub(crate) use format::json_etag;
 pub use local_reply::{LocalReply, has_tag};

@@ -2,10 +2,12 @@
 //! when it is read. Every worker opens every snapshot between two requests, and checking all rows of a large cluster would
 //! delay requests. A look-up is a binary search.
 
-use super::{CONTENT, GENERATION, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, TEXT};
+use super::row_signals;
+use super::{CONTENT, GENERATION, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, SIGNALS, TEXT};
 use crate::hash;
 use crate::label_text::LabelText;
 use crate::load::Load;
+use crate::signals::{SignalSet, Signals};
 
 /// A snapshot whose sections are valid.
 #[derive(Debug)]
@@ -25,6 +27,7 @@ pub struct Section<'a> {
     first: usize,
     rows: usize,
     labels: usize,
+    signals: usize,
 }
 
 /// One row.
@@ -36,6 +39,8 @@ pub struct Entry<'a> {
     pub label: &'a str,
     /// The numbers.
     pub load: Load,
+    /// Its signals.
+    pub signals: Signals,
     /// Its labels.
     pub labels: LabelText<'a>,
 }
@@ -118,6 +123,7 @@ impl Snapshot {
             first: self.number(at + 8)?,
             rows: self.number(at + 12)?,
             labels: self.number(at + 16)?,
+            signals: self.number(at + 20)?,
         };
         Some((self.text(at)?, section))
     }
@@ -181,10 +187,18 @@ impl<'a> Section<'a> {
         (0..self.rows).filter_map(move |row| self.row(row))
     }
 
-    /// A hash of what its rows say: names and numbers, without labels. Equal rows have equal hashes in every snapshot.
+    /// A hash of what its rows say: names, numbers and those signals, without labels. Equal rows have equal hashes in every
+    /// snapshot.
     #[must_use]
-    pub fn content_hash(self) -> u64 {
-        let rows = self.rows().map(|row| hash::of(&(row.name, row.label, row.load)));
+    pub fn content_hash(self, shown: SignalSet) -> u64 {
+        let rows = self.rows().map(|row| {
+            let row_hash = hash::of(&(row.name, row.label, row.load));
+            if shown.is_empty() {
+                row_hash
+            } else {
+                hash::of(&(row_hash, row.signals.only(shown)))
+            }
+        });
         rows.fold(0, |sum, row| hash::of(&(sum, row)))
     }
 
@@ -215,14 +229,15 @@ impl<'a> Section<'a> {
         low
     }
 
-    /// The end of its rows and their labels, if all of them are within the bytes.
+    /// The end of its rows, their labels and their signals, if all of them are within the bytes.
     fn end(self) -> Option<usize> {
         let rows = self.row_at(self.rows)?;
-        let labels = match self.labels {
-            0 => 0,
-            first => self.rows.checked_mul(TEXT)?.checked_add(first)?,
+        let end = |first: usize, size: usize| match first {
+            0 => Some(0),
+            first => self.rows.checked_mul(size)?.checked_add(first),
         };
-        Some(rows.max(labels)).filter(|end| *end <= self.snapshot.bytes.len())
+        let (labels, signals) = (end(self.labels, TEXT)?, end(self.signals, SIGNALS)?);
+        Some(rows.max(labels).max(signals)).filter(|end| *end <= self.snapshot.bytes.len())
     }
 
     /// The offset of a row.
@@ -240,6 +255,15 @@ impl<'a> Section<'a> {
             0 => Some(""),
             first => self.snapshot.text(row.checked_mul(TEXT)?.checked_add(first)?),
         }
+    }
+
+    fn signals(self, row: usize) -> Option<Signals> {
+        let at = match self.signals {
+            0 => return Some(Signals::default()),
+            first => row.checked_mul(SIGNALS)?.checked_add(first)?,
+        };
+        let number = |field: usize| self.snapshot.u32(at.checked_add(field)?);
+        Some(row_signals::decode([number(0)?, number(4)?, number(8)?]))
     }
 
     fn row(self, row: usize) -> Option<Entry<'a>> {
@@ -263,6 +287,7 @@ impl<'a> Section<'a> {
                 length => snapshot.text_of(offset.checked_add(name_length)?, length)?,
             },
             load,
+            signals: self.signals(row)?,
             labels: LabelText(self.labels(row)?),
         })
     }

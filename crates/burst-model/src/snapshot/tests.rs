@@ -3,6 +3,7 @@ use crate::index::{Row, Table};
 use crate::label_text::LabelText;
 use crate::load::Load;
 use crate::name::ObjectName;
+use crate::signals::{ScalingState, Signal, SignalSet, Signals};
 use proptest::prelude::*;
 
 fn row(name: &str, label: &str, numbers: [u32; 3]) -> Row {
@@ -12,6 +13,7 @@ fn row(name: &str, label: &str, numbers: [u32; 3]) -> Row {
         name: ObjectName::parse(name).unwrap(),
         label: ObjectName::parse(label).unwrap(),
         load,
+        signals: Signals::default(),
         labels: Box::default(),
     }
 }
@@ -36,9 +38,15 @@ fn sample() -> Table {
 fn table() -> impl Strategy<Value = Table> {
     let name = "[a-z]{1,3}/[a-z0-9]{1,6}";
     let labels = proptest::option::of("[a-z]{1,3}=[a-z]{0,3}");
-    let rows = proptest::collection::btree_map(name, (name, any::<[u32; 3]>(), labels), 0..12).prop_map(|rows| {
-        let row = |(name, (label, numbers, labels)): (String, (String, _, Option<String>))| Row {
+    let state = proptest::option::of(prop::sample::select(ScalingState::ALL.to_vec()));
+    let signals = (any::<Option<u32>>(), any::<Option<u32>>(), state);
+    let signals = signals.prop_map(|(ready, demand, state)| Signals { ready, demand, state });
+    let signals = proptest::option::of(signals);
+    let rows = (name, any::<[u32; 3]>(), labels, signals);
+    let rows = proptest::collection::btree_map(name, rows, 0..12).prop_map(|rows| {
+        let row = |(name, (label, numbers, labels, signals)): (String, (String, _, Option<String>, Option<_>))| Row {
             labels: labels.unwrap_or_default().into(),
+            signals: signals.unwrap_or_default(),
             ..row(&name, &label, numbers)
         };
         rows.into_iter().map(row).collect::<Vec<_>>()
@@ -115,6 +123,32 @@ fn the_content_hash_ignores_the_generation() {
 }
 
 #[test]
+fn the_hash_of_the_rows_covers_only_the_signals_that_are_shown() {
+    let hash = |demand, shown| {
+        let mut table = sample();
+        table.get_mut("hpas").unwrap()[0].signals.demand = demand;
+        let snapshot = Snapshot::open(write(&table, 1)).unwrap();
+        snapshot.section("hpas").unwrap().content_hash(shown)
+    };
+    for (shown, is_same) in [
+        (SignalSet::default(), true),
+        ([Signal::Ready, Signal::State].into_iter().collect(), true),
+        ([Signal::Demand].into_iter().collect(), false),
+    ] {
+        assert_eq!(hash(Some(3), shown) == hash(Some(4), shown), is_same, "{shown:?}");
+        assert_eq!(hash(Some(0), shown) == hash(None, shown), is_same, "{shown:?}");
+    }
+}
+
+#[test]
+fn signals_take_space_only_in_a_section_that_has_some() {
+    let mut table = sample();
+    let without = write(&table, 1).len();
+    table.get_mut("hpas").unwrap()[0].signals.state = Some(ScalingState::Limited);
+    assert_eq!(write(&table, 1).len(), without + SIGNALS);
+}
+
+#[test]
 fn a_damaged_row_is_not_found() {
     let mut bytes = write(&sample(), 1);
     let name = b"default/ngsa-svc-1";
@@ -163,7 +197,7 @@ proptest! {
             for (row, entry) in rows.iter().zip(section.rows()) {
                 let (name, label) = (row.name.to_string(), row.label.to_string());
                 let labels = LabelText(&row.labels);
-                prop_assert_eq!(entry, Entry { name: &name, label: &label, load: row.load, labels });
+                prop_assert_eq!(entry, Entry { name: &name, label: &label, load: row.load, signals: row.signals, labels });
                 prop_assert_eq!(section.find(&name), Some(entry));
             }
         }

@@ -2,11 +2,13 @@
 //! shrinks. The names of a large cluster are scattered over the heap, so each is read once, and the caller limits how many
 //! rows are written at a time.
 
-use super::{CONTENT, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, TEXT};
+use super::row_signals;
+use super::{CONTENT, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, SIGNALS, TEXT};
 use crate::hash;
 use crate::index::{Row, Table};
 use crate::load::Load;
 use crate::name::ObjectName;
+use crate::signals::Signals;
 
 /// Writes a table at once. The same table and generation give the same bytes on every target.
 #[must_use]
@@ -21,12 +23,14 @@ pub fn write(table: &Table, generation: u64) -> Vec<u8> {
 #[derive(Debug)]
 pub struct SnapshotWriter {
     bytes: Vec<u8>,
-    /// How many rows are written, and how many rows' labels.
+    /// How many rows are written, and how many rows' labels and signals.
     rows: usize,
     labelled: usize,
-    /// The offsets of the next row and of the next labels' position.
+    signalled: usize,
+    /// The offsets of the next row, of the next labels' position and of the next signals.
     next_row: usize,
     next_labels: usize,
+    next_signals: usize,
 }
 
 impl SnapshotWriter {
@@ -35,7 +39,8 @@ impl SnapshotWriter {
     pub fn begin(table: &Table, generation: u64) -> Self {
         let lines = HEADER + table.len() * SECTION;
         let labels = lines + rows(table).count() * ROW;
-        let names = labels + labelled(table).count() * TEXT;
+        let signals = labels + labelled(table).count() * TEXT;
+        let names = signals + signalled(table).count() * SIGNALS;
         let texts = names + table.keys().map(String::len).sum::<usize>();
         // This is an upper bound: a label that equals its name is not written.
         let max_texts = rows(table).map(|row| length(&row.name) + length(&row.label) + row.labels.len());
@@ -45,15 +50,18 @@ impl SnapshotWriter {
         bytes.extend_from_slice(&generation.to_le_bytes());
         bytes.extend_from_slice(&[0; SECTIONS - CONTENT]);
         put(&mut bytes, [to_u32(table.len())]);
-        sections(table, names, labels, &mut bytes);
+        let first = FirstSection { names, labels, signals };
+        sections(table, first, &mut bytes);
         bytes.resize(names, 0);
         table.keys().for_each(|kind| bytes.extend_from_slice(kind.as_bytes()));
         Self {
             bytes,
             rows: 0,
             labelled: 0,
+            signalled: 0,
             next_row: lines,
             next_labels: labels,
+            next_signals: signals,
         }
     }
 
@@ -65,6 +73,10 @@ impl SnapshotWriter {
         }
         for row in labelled(table).skip(self.labelled).take(*budget) {
             self.labels(row);
+            *budget -= 1;
+        }
+        for row in signalled(table).skip(self.signalled).take(*budget) {
+            self.signals(row);
             *budget -= 1;
         }
         *budget > 0
@@ -103,6 +115,16 @@ impl SnapshotWriter {
         self.next_labels = overwrite(&mut self.bytes, self.next_labels, labels.as_flattened());
         self.labelled += 1;
     }
+
+    fn signals(&mut self, row: &Row) {
+        let signals = row_signals::encode(row.signals).map(u32::to_le_bytes);
+        self.next_signals = overwrite(&mut self.bytes, self.next_signals, signals.as_flattened());
+        self.signalled += 1;
+    }
+}
+
+fn signalled(table: &Table) -> impl Iterator<Item = &Row> {
+    table.values().filter(|rows| is_signalled(rows)).flatten()
 }
 
 fn rows(table: &Table) -> impl Iterator<Item = &Row> {
@@ -113,20 +135,43 @@ fn labelled(table: &Table) -> impl Iterator<Item = &Row> {
     table.values().filter(|rows| is_labelled(rows)).flatten()
 }
 
-fn sections(table: &Table, mut name: usize, mut labels: usize, bytes: &mut Vec<u8>) {
+/// Where the parts of the first section begin.
+#[derive(Clone, Copy)]
+struct FirstSection {
+    names: usize,
+    labels: usize,
+    signals: usize,
+}
+
+fn sections(table: &Table, first: FirstSection, bytes: &mut Vec<u8>) {
+    let FirstSection {
+        names: mut name,
+        mut labels,
+        mut signals,
+    } = first;
     let mut row = 0;
     for (kind, rows) in table {
         let labels_at = if is_labelled(rows) { labels } else { 0 };
-        put(bytes, [name, kind.len(), row, rows.len(), labels_at].map(to_u32));
+        let signals_at = if is_signalled(rows) { signals } else { 0 };
+        put(
+            bytes,
+            [name, kind.len(), row, rows.len(), labels_at, signals_at].map(to_u32),
+        );
         name += kind.len();
         row += rows.len();
         labels += if labels_at > 0 { rows.len() * TEXT } else { 0 };
+        signals += if signals_at > 0 { rows.len() * SIGNALS } else { 0 };
     }
 }
 
 /// Returns whether the labels of a section are written. A section without labels takes no space for them.
 fn is_labelled(rows: &[Row]) -> bool {
     rows.iter().any(|row| !row.labels.is_empty())
+}
+
+/// Returns whether the signals of a section are written. A section without signals takes no space for them.
+fn is_signalled(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.signals != Signals::default())
 }
 
 /// The length of `namespace/name`.

@@ -134,7 +134,7 @@ impl NamespaceUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube::ObjectKind;
+    use crate::kube::{KeptFields, ObjectKind};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ mod tests {
     fn policy(namespace: &str, name: usize, size: usize) -> Rc<Object> {
         let spec = "x".repeat((size - 512) / 4 - 2);
         let json = format!(r#"{{"metadata":{{"namespace":"{namespace}","name":"n{name:05}"}},"spec":"{spec}"}}"#);
-        Rc::new(Object::parse(ObjectKind::Policies, &json, false).unwrap())
+        Rc::new(Object::parse(ObjectKind::Policies, &json, KeptFields::default()).unwrap())
     }
 
     fn account(objects: &[Rc<Object>]) -> ByteAccount {

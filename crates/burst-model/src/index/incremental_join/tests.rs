@@ -1,21 +1,23 @@
 use super::super::join;
-use super::super::tests::{hpa_of, lists, service, workload};
+use super::super::tests::{hpa_of, lists, service, with_signal, workload};
 use super::*;
+use crate::signals::SignalSet;
 use proptest::prelude::*;
 
 /// An object of one of three kinds, in one of few namespaces, of one of few names.
 fn object() -> impl Strategy<Value = (usize, Rc<Object>)> {
     let namespace = prop::sample::select(vec!["a", "a-b", "a.b", "b", "ab"]);
     let pair = prop::sample::select(vec!["app=xx", "app=y", "app=xx,tier=z", "app=xx,tier=q", ""]);
-    (0..3usize, namespace, 0..4u8, 0..4u8, pair, prop::option::of(0..5u32)).prop_map(
-        |(kind, namespace, name, target, pair, current)| {
+    let count = || prop::option::of(0..5u32);
+    (0..3usize, namespace, 0..4u8, 0..4u8, pair, count(), count()).prop_map(
+        |(kind, namespace, name, target, pair, current, signal)| {
             let name = format!("{namespace}/n{name}");
             let object = match kind {
                 0 => hpa_of("Deployment", &name, &format!("n{target}"), current, 9),
                 1 => service(&name, pair),
                 _ => workload(&name, pair),
             };
-            (kind, Rc::new(object))
+            (kind, Rc::new(with_signal(object, signal)))
         },
     )
 }
@@ -38,7 +40,10 @@ proptest! {
     ) {
         let percent = Percent::new(80).unwrap();
         let mut lists = lists(Vec::new(), Vec::new(), Vec::new());
-        lists.iter_mut().for_each(|(source, _)| source.keep_labels = labelled);
+        for (source, _) in &mut lists {
+            source.kept.labels = labelled;
+            source.kept.signals = SignalSet::ALL;
+        }
         let mut joined = IncrementalJoin::new(lists.iter().map(|(source, _)| source.clone()).collect(), percent);
         for ((kind, object), stays, mut budget) in changes {
             joined.enqueue(kind, [change(&mut lists[kind].1, object, stays)]);

@@ -1,12 +1,12 @@
 use super::*;
 use crate::kube::item::InvalidItem;
-use crate::kube::{ListPage, ObjectKind};
+use crate::kube::{KeptFields, ListPage, ObjectKind};
 use crate::sync::limits::MAX_LIST_BYTES;
 
 fn service(name: &str, app: &str) -> Object {
     let json =
         format!(r#"{{"metadata":{{"namespace":"shop","name":"{name}"}},"spec":{{"selector":{{"app":"{app}"}}}}}}"#);
-    Object::parse(ObjectKind::Services, &json, false).unwrap()
+    Object::parse(ObjectKind::Services, &json, KeptFields::default()).unwrap()
 }
 
 fn invalid(name: &str) -> InvalidItem {

@@ -1,8 +1,8 @@
 //! Clusters with more objects than the leader stores. Each exceeds a limit ten times.
 
 use super::*;
-use crate::kube::Change;
 use crate::kube::size::MAX_OBJECT_BYTES;
+use crate::kube::{Change, KeptFields};
 use crate::sync::limits::{MAX_LIST_BYTES, MAX_NAMESPACE_BYTES};
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn large(namespace: &str, n: usize) -> Object {
 fn service(namespace: &str, name: &str) -> Object {
     let meta = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
     let json = format!(r#"{{{meta},"spec":{{"selector":{{"app":"web"}}}}}}"#);
-    Object::parse(ObjectKind::Services, &json, false).unwrap()
+    Object::parse(ObjectKind::Services, &json, KeptFields::default()).unwrap()
 }
 
 /// The number of large Services that fit into a namespace.

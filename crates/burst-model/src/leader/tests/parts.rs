@@ -38,7 +38,7 @@ fn object(source: &Source, n: usize, current: u32) -> Option<Object> {
         }
         _ => return None,
     };
-    Some(Object::parse(source.kind, &json, false).unwrap())
+    Some(Object::parse(source.kind, &json, source.kept).unwrap())
 }
 
 /// Returns a leader that has read all lists, and its open watches.

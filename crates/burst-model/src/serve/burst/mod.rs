@@ -75,7 +75,7 @@ pub fn answer(
         Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
-        Ok(target) => match query::parse(rest, target) {
+        Ok(target) => match query::parse(rest, target, endpoints.extra_fields) {
             Err(error) => text(400, format!("{error}\n")),
             Ok(query) => return Some(waiting::answer(config, cache, target, request, query)),
         },

@@ -4,6 +4,7 @@ use super::path::{BurstPath, decode};
 use crate::config::duration::{self, NotADuration};
 use crate::printable::{LONGEST_QUOTE, printable};
 use crate::serve::format::{DatacenterKey, Format, LoadObject, NAMES};
+use crate::signals::SignalSet;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -43,13 +44,13 @@ pub(super) enum InvalidQuery {
     ResourceOfAll,
 }
 
-/// Parses the query of the part of a path after the prefix.
-pub(super) fn parse(path: &[u8], target: &BurstPath<'_>) -> Result<BurstQuery, InvalidQuery> {
+/// Parses the query of the part of a path after the prefix. The extra fields are those of the configuration.
+pub(super) fn parse(path: &[u8], target: &BurstPath<'_>, extra_fields: SignalSet) -> Result<BurstQuery, InvalidQuery> {
     let path = path.split(|b| *b == b'#').next().unwrap_or_default();
     let query = Parameters(path.splitn(2, |b| *b == b'?').nth(1).unwrap_or_default());
     Ok(BurstQuery {
         wait: query.wait()?,
-        format: query.format(target)?,
+        format: query.format(target, extra_fields)?,
     })
 }
 
@@ -70,13 +71,13 @@ impl<'a> Parameters<'a> {
         duration::parse(&wait).map(Some).map_err(|_| InvalidQuery::Wait)
     }
 
-    fn format(&self, target: &BurstPath<'_>) -> Result<Option<Format>, InvalidQuery> {
+    fn format(&self, target: &BurstPath<'_>, extra_fields: SignalSet) -> Result<Option<Format>, InvalidQuery> {
         let Some(format) = self.get("format") else {
             return Ok(None);
         };
         Ok(Some(match (format, target) {
-            (b"json", _) => Format::Json,
-            (b"prometheus", _) => Format::Prometheus,
+            (b"json", _) => Format::Json(extra_fields),
+            (b"prometheus", _) => Format::Prometheus(extra_fields),
             (b"gtm", _) => Format::Gtm(self.load_object(target)?),
             (b"weight", BurstPath::Single { .. }) => Format::Weight,
             (b"weight", BurstPath::Bulk { .. }) => return Err(InvalidQuery::WeightOfAll),

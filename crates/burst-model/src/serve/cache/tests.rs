@@ -3,6 +3,7 @@ use crate::config::Artifact;
 use crate::index::{Row, Table};
 use crate::load::Load;
 use crate::name::ObjectName;
+use crate::signals::Signals;
 use crate::snapshot;
 use crate::upstream::IstioService;
 
@@ -24,6 +25,7 @@ pub(crate) fn table(current: u32) -> Table {
         name: name("shop/web"),
         label: name("shop/web-1"),
         load,
+        signals: Signals::default(),
         labels: Box::default(),
     };
     Table::from([("hpas".into(), vec![]), ("services".into(), vec![row])])

@@ -8,6 +8,7 @@ mod prometheus;
 pub(super) use gtm::{DatacenterKey, LoadObject};
 
 use crate::load::Load;
+use crate::signals::SignalSet;
 use crate::snapshot::{Entry, Section};
 use crate::time::Time;
 
@@ -17,10 +18,10 @@ pub(super) const NAMES: &str = "gtm, json, prometheus, weight";
 /// A format other than the default one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// An object of numbers for each row. `docs/burstmetrics.schema.json` describes it.
-    Json,
-    /// The text-based exposition format of Prometheus.
-    Prometheus,
+    /// An object of numbers for each row, with the signals of the set. `docs/burstmetrics.schema.json` describes it.
+    Json(SignalSet),
+    /// The text-based exposition format of Prometheus, with the signals of the set.
+    Prometheus(SignalSet),
     /// The load object of Akamai Global Traffic Management.
     Gtm(LoadObject),
     /// One number, for one object.
@@ -39,27 +40,40 @@ impl Format {
     /// the read is not part of it, although the body has that time: a client waits for other rows, not for another read.
     pub(super) fn etag(&self, rows: u64, as_of: Time) -> String {
         match self {
-            Self::Json => format!("W/\"{rows:016x}-json\""),
-            Self::Prometheus => format!("W/\"{rows:016x}-prometheus\""),
+            Self::Json(_) => format!("W/\"{rows:016x}-json\""),
+            Self::Prometheus(_) => format!("W/\"{rows:016x}-prometheus\""),
             // Its reader takes an old timestamp for old data, so the same rows of a newer read are another load object.
             Self::Gtm(_) => format!("\"{rows:016x}-gtm-{:x}\"", as_of.unix_seconds()),
             Self::Weight => format!("\"{rows:016x}-weight\""),
         }
     }
 
+    /// The signals that it shows.
+    pub(super) fn signals(&self) -> SignalSet {
+        match self {
+            Self::Json(shown) | Self::Prometheus(shown) => *shown,
+            Self::Gtm(_) | Self::Weight => SignalSet::default(),
+        }
+    }
+
     /// The rows of a kind, or one of them.
     pub(super) fn render<'a>(&self, kind: &str, rows: &Rows<'a>, as_of: Time) -> Rendered {
         let (content_type, body) = match self {
-            Self::Json => ("application/json; charset=utf-8", json::render(rows, as_of)),
-            Self::Prometheus => (
+            Self::Json(shown) => ("application/json; charset=utf-8", json::render(rows, *shown, as_of)),
+            Self::Prometheus(shown) => (
                 "text/plain; version=0.0.4; charset=utf-8",
-                prometheus::render(kind, rows, as_of),
+                prometheus::render(kind, rows, *shown, as_of),
             ),
             Self::Gtm(object) => ("application/xml; charset=utf-8", gtm::render(object, rows, as_of)),
             Self::Weight => ("text/plain; charset=utf-8", weight(rows)),
         };
         Rendered { content_type, body }
     }
+}
+
+/// The entity tag that `format=json` has for all rows of a kind if it shows those signals.
+pub(crate) fn json_etag(section: Section<'_>, shown: SignalSet) -> String {
+    Format::Json(shown).etag(section.content_hash(shown), Time::default())
 }
 
 /// The rows that an answer shows.

@@ -4,6 +4,7 @@
 use super::{Rows, push, push_milli, push_number};
 use crate::index::SERVICES;
 use crate::metric::{ReplicaMetric, ServedMetric};
+use crate::signals::{Signal, SignalSet, Signals};
 use crate::time::Time;
 use std::borrow::Cow;
 
@@ -25,7 +26,24 @@ const GAUGES: [(ReplicaMetric, &str); 5] = [
     ),
 ];
 
-pub(super) fn render(kind: &str, rows: &Rows<'_>, as_of: Time) -> String {
+/// The gauges of the signals that are numbers, with their help.
+type SignalGauge = (Signal, fn(Signals) -> Option<u32>, &'static str, &'static str);
+const SIGNAL_GAUGES: [SignalGauge; 2] = [
+    (
+        Signal::Ready,
+        |signals| signals.ready,
+        "burst_ready_load",
+        "Ready replicas.",
+    ),
+    (
+        Signal::Demand,
+        |signals| signals.demand,
+        "burst_demand_load",
+        "Replicas that the metrics of the HPA ask for; it may exceed the maximum.",
+    ),
+];
+
+pub(super) fn render(kind: &str, rows: &Rows<'_>, shown: SignalSet, as_of: Time) -> String {
     const READ: &str = "burst_read_timestamp_seconds";
     let mut body = String::with_capacity(1024 + GAUGES.len() * rows.len() * TYPICAL_SAMPLE);
     push_head(&mut body, READ, "Unix time of the last read of the cluster.");
@@ -45,7 +63,38 @@ pub(super) fn render(kind: &str, rows: &Rows<'_>, as_of: Time) -> String {
             body.push('\n');
         }
     }
+    for (_, count, name, help) in SIGNAL_GAUGES.iter().filter(|(signal, ..)| shown.contains(*signal)) {
+        push_head(&mut body, name, help);
+        for row in rows.iter() {
+            if let Some(count) = count(row.signals) {
+                body.push_str(name);
+                push_labels(&mut body, kind, row.name);
+                push_number(&mut body, count);
+                body.push('\n');
+            }
+        }
+    }
+    if shown.contains(Signal::State) {
+        push_states(&mut body, kind, rows);
+    }
     body
+}
+
+/// The present state of each row. Another state has no sample, so that `count by (state)` needs no filter.
+fn push_states(body: &mut String, kind: &str, rows: &Rows<'_>) {
+    const STATE: &str = "burst_state";
+    push_head(
+        body,
+        STATE,
+        "1 for the present state of the HPA, which is the label state.",
+    );
+    for row in rows.iter() {
+        if let Some(state) = row.signals.state {
+            body.push_str(STATE);
+            push_object(body, kind, row.name);
+            push(body, &["\",state=\"", state.name(), "\"} 1\n"]);
+        }
+    }
 }
 
 fn push_head(body: &mut String, name: &str, help: &str) {
@@ -55,15 +104,18 @@ fn push_head(body: &mut String, name: &str, help: &str) {
 /// `{namespace="shop",service="web"} `. A row of another kind has the labels `kind` and `name`, because a workload is no
 /// Service.
 fn push_labels(body: &mut String, kind: &str, name: &str) {
+    push_object(body, kind, name);
+    body.push_str("\"} ");
+}
+
+/// The labels without their end, so that another may follow.
+fn push_object(body: &mut String, kind: &str, name: &str) {
     let (namespace, name) = name.split_once('/').unwrap_or(("", name));
     push(body, &["{namespace=\"", &escaped(namespace)]);
     if kind == SERVICES {
-        push(body, &["\",service=\"", &escaped(name), "\"} "]);
+        push(body, &["\",service=\"", &escaped(name)]);
     } else {
-        push(
-            body,
-            &["\",kind=\"", &escaped(kind), "\",name=\"", &escaped(name), "\"} "],
-        );
+        push(body, &["\",kind=\"", &escaped(kind), "\",name=\"", &escaped(name)]);
     }
 }
 

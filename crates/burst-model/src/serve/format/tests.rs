@@ -1,25 +1,36 @@
 use super::*;
 use crate::index::{Row, Table};
 use crate::name::ObjectName;
+use crate::signals::{ScalingState, Signal, Signals};
 use crate::snapshot::{Snapshot, write};
 
+/// The configuration names no signal.
+const NONE: SignalSet = SignalSet::NONE;
 const AS_OF: Time = Time::from_unix_millis(1_700_000_000_999);
 
 fn load([current, target, max]: [u32; 3]) -> Load {
     Load { current, target, max }
 }
 
+/// The signals of `shop/web` are known; of those of `data/db` only the state is.
 fn snapshot() -> Snapshot {
     let row = |name, label, numbers| Row {
         name: ObjectName::parse(name).unwrap(),
         label: ObjectName::parse(label).unwrap(),
         load: load(numbers),
+        signals: Signals::default(),
         labels: Box::default(),
     };
-    let services = vec![
+    let mut services = vec![
         row("data/db", "data/db", [9, 4, 6]),
         row("shop/web", "shop/web-1", [1, 4, 5]),
     ];
+    services[0].signals.state = Some(ScalingState::Blocked);
+    services[1].signals = Signals {
+        ready: Some(3),
+        demand: Some(7),
+        state: Some(ScalingState::Limited),
+    };
     let deployments = vec![row("shop/web-1", "shop/web-1", [1, 4, 5])];
     let table = Table::from([("deployments".into(), deployments), ("services".into(), services)]);
     Snapshot::open(write(&table, 1)).unwrap()
@@ -46,7 +57,7 @@ fn gtm(datacenter: DatacenterKey, resource: Option<&str>) -> Format {
 #[test]
 fn json_has_the_numbers_of_each_row() {
     assert_eq!(
-        all(&Format::Json, "services"),
+        all(&Format::Json(NONE), "services"),
         r#"{
     "data/db": {"service": "data/db", "current": 9, "target": 4, "max": 6, "headroom": 0, "utilization": 1.5, "asOf": 1700000000},
     "shop/web": {"service": "shop/web-1", "current": 1, "target": 4, "max": 5, "headroom": 4, "utilization": 0.2, "asOf": 1700000000}
@@ -54,10 +65,27 @@ fn json_has_the_numbers_of_each_row() {
 "#
     );
     assert_eq!(
-        web(&Format::Json),
+        web(&Format::Json(NONE)),
         "{\"service\": \"shop/web-1\", \"current\": 1, \"target\": 4, \"max\": 5, \"headroom\": 4, \"utilization\": 0.2, \
          \"asOf\": 1700000000}\n"
     );
+}
+
+#[test]
+fn json_has_the_signals_that_are_configured_and_known() {
+    let start = r#"{"service": "shop/web-1", "current": 1, "target": 4, "max": 5, "headroom": 4, "utilization": 0.2, "#;
+    let of = |shown| web(&Format::Json(shown));
+    assert_eq!(
+        of(SignalSet::ALL),
+        format!("{start}\"ready\": 3, \"demand\": 7, \"state\": \"limited\", \"asOf\": 1700000000}}\n")
+    );
+    assert_eq!(
+        of([Signal::Demand].into_iter().collect()),
+        format!("{start}\"demand\": 7, \"asOf\": 1700000000}}\n")
+    );
+    let all = all(&Format::Json(SignalSet::ALL), "services");
+    let db = r#""utilization": 1.5, "state": "blocked", "asOf": 1700000000},"#;
+    assert!(all.contains(db), "{all}");
 }
 
 #[test]
@@ -65,9 +93,10 @@ fn json_is_what_the_schema_says() {
     let schema = serde_json::from_str(include_str!("../../../../../docs/burstmetrics.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     for body in [
-        all(&Format::Json, "services"),
-        all(&Format::Json, "statefulsets"),
-        web(&Format::Json),
+        all(&Format::Json(NONE), "services"),
+        all(&Format::Json(SignalSet::ALL), "services"),
+        all(&Format::Json(NONE), "statefulsets"),
+        web(&Format::Json(NONE)),
     ] {
         let json: serde_json::Value = serde_json::from_str(&body).unwrap();
         let errors: Vec<_> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
@@ -76,6 +105,8 @@ fn json_is_what_the_schema_says() {
     for wrong in [
         r#"{"shop/web": {"service": "shop/web"}}"#,
         r#"{"shop/web": "service=shop/web"}"#,
+        r#"{"service": "shop/web", "current": 1, "target": 4, "max": 5, "headroom": 4, "asOf": 1, "state": "full"}"#,
+        r#"{"service": "shop/web", "current": 1, "target": 4, "max": 5, "headroom": 4, "asOf": 1, "demand": -1}"#,
         r#"{"web": {"service": "shop/web", "current": 1, "target": 4, "max": 5, "headroom": 4, "asOf": 1}}"#,
     ] {
         assert!(!validator.is_valid(&serde_json::from_str(wrong).unwrap()), "{wrong}");
@@ -85,7 +116,7 @@ fn json_is_what_the_schema_says() {
 #[test]
 fn prometheus_gets_a_gauge_of_each_number_with_the_labels_of_the_service() {
     assert_eq!(
-        all(&Format::Prometheus, "services"),
+        all(&Format::Prometheus(NONE), "services"),
         r#"# HELP burst_read_timestamp_seconds Unix time of the last read of the cluster.
 # TYPE burst_read_timestamp_seconds gauge
 burst_read_timestamp_seconds 1700000000
@@ -114,8 +145,37 @@ burst_utilization{namespace="shop",service="web"} 0.2
 }
 
 #[test]
+fn prometheus_gets_the_signals_that_are_configured_and_known() {
+    let of = |shown: &[Signal]| {
+        let body = all(&Format::Prometheus(shown.iter().copied().collect()), "services");
+        let without = all(&Format::Prometheus(NONE), "services");
+        body.strip_prefix(&without).map(str::to_owned).unwrap()
+    };
+    assert_eq!(of(&[]), "");
+    assert_eq!(
+        of(&[Signal::Ready, Signal::Demand, Signal::State]),
+        r#"# HELP burst_ready_load Ready replicas.
+# TYPE burst_ready_load gauge
+burst_ready_load{namespace="shop",service="web"} 3
+# HELP burst_demand_load Replicas that the metrics of the HPA ask for; it may exceed the maximum.
+# TYPE burst_demand_load gauge
+burst_demand_load{namespace="shop",service="web"} 7
+# HELP burst_state 1 for the present state of the HPA, which is the label state.
+# TYPE burst_state gauge
+burst_state{namespace="data",service="db",state="blocked"} 1
+burst_state{namespace="shop",service="web",state="limited"} 1
+"#
+    );
+    let demand = of(&[Signal::Demand]);
+    assert!(
+        demand.starts_with("# HELP burst_demand_load ") && demand.lines().count() == 3,
+        "{demand}"
+    );
+}
+
+#[test]
 fn a_workload_in_prometheus_is_no_service() {
-    let body = all(&Format::Prometheus, "deployments");
+    let body = all(&Format::Prometheus(NONE), "deployments");
     let sample = "burst_headroom{namespace=\"shop\",kind=\"deployments\",name=\"web-1\"} 4\n";
     assert!(body.contains(sample), "{body}");
 }
@@ -178,6 +238,7 @@ fn the_weight_is_the_free_share_and_never_0() {
             name: "shop/web",
             label: "shop/web",
             load: load([current, max, max]),
+            signals: Signals::default(),
             labels: crate::label_text::LabelText(""),
         };
         let rendered = Format::Weight.render("services", &Rows::One(entry), AS_OF);
@@ -187,8 +248,8 @@ fn the_weight_is_the_free_share_and_never_0() {
 
 #[test]
 fn no_rows_are_a_document_without_rows() {
-    assert_eq!(all(&Format::Json, "statefulsets"), "{\n}\n");
-    let body = all(&Format::Prometheus, "statefulsets");
+    assert_eq!(all(&Format::Json(NONE), "statefulsets"), "{\n}\n");
+    let body = all(&Format::Prometheus(NONE), "statefulsets");
     assert!(body.contains("\nburst_read_timestamp_seconds 1700000000\n"), "{body}");
     let body = all(&gtm(DatacenterKey::Id(1), None), "statefulsets");
     assert!(
@@ -218,12 +279,15 @@ fn thousandths_have_no_trailing_zeros() {
 fn only_a_load_object_has_another_tag_after_another_read() {
     let later = AS_OF.after(std::time::Duration::from_secs(1));
     for (format, same) in [
-        (Format::Json, true),
-        (Format::Prometheus, true),
+        (Format::Json(NONE), true),
+        (Format::Prometheus(NONE), true),
         (gtm(DatacenterKey::Id(1), None), false),
     ] {
         assert_eq!(format.etag(7, AS_OF) == format.etag(7, later), same, "{format:?}");
         assert_ne!(format.etag(7, AS_OF), format.etag(8, AS_OF), "{format:?}");
     }
-    assert_ne!(Format::Json.etag(7, AS_OF), Format::Prometheus.etag(7, AS_OF));
+    assert_ne!(
+        Format::Json(NONE).etag(7, AS_OF),
+        Format::Prometheus(NONE).etag(7, AS_OF)
+    );
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::kube::{ListPage, ObjectKind, Resource, Source};
+use crate::kube::{KeptFields, ListPage, ObjectKind, Resource, Source};
 use crate::name::Name;
 use crate::sync::reflector::{FailurePause, Schedule};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn source(n: usize) -> Source {
         namespace: Some(Name::parse(&format!("ns-{n}")).unwrap()),
         label_selector: None,
         field_selector: None,
-        keep_labels: false,
+        kept: KeptFields::default(),
     }
 }
 

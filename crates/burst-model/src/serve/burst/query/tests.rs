@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 fn query(path: &str) -> Result<BurstQuery, String> {
     let target = path::parse(path.as_bytes()).unwrap();
-    parse(path.as_bytes(), &target).map_err(|error| error.to_string())
+    parse(path.as_bytes(), &target, SignalSet::ALL).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -49,9 +49,12 @@ fn the_format_is_a_parameter_of_the_query() {
     for (path, expected) in [
         ("/services", None),
         ("/services?formats=json", None),
-        ("/services?wait=1s&format=json", Some(Format::Json)),
-        ("/services/shop/web?format=json&format=weight", Some(Format::Json)),
-        ("/hpas?format=prometheus#x", Some(Format::Prometheus)),
+        ("/services?wait=1s&format=json", Some(Format::Json(SignalSet::ALL))),
+        (
+            "/services/shop/web?format=json&format=weight",
+            Some(Format::Json(SignalSet::ALL)),
+        ),
+        ("/hpas?format=prometheus#x", Some(Format::Prometheus(SignalSet::ALL))),
         ("/services/shop/web?format=weight", Some(Format::Weight)),
         (
             "/services?format=gtm&domain=example.akadns.net&datacenter=east%20%26%20co",
@@ -134,7 +137,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_do_not_panic(path in proptest::collection::vec(any::<u8>(), 0..64)) {
         let target = BurstPath::Bulk { kind: "services".into() };
-        let _ = parse(&path, &target);
-        let _ = parse(&[b"?format=gtm&domain=", &*path].concat(), &target);
+        let _ = parse(&path, &target, SignalSet::ALL);
+        let _ = parse(&[b"?format=gtm&domain=", &*path].concat(), &target, SignalSet::ALL);
     }
 }

@@ -202,3 +202,36 @@ fn a_request_for_a_format_waits_for_other_rows_and_not_for_another_read() {
     assert_eq!((answer.status, header(&answer, "content-type")), (200, Some(JSON)));
     assert!(body(&answer).contains("\"current\": 2"), "{}", body(&answer));
 }
+
+#[test]
+fn a_tag_follows_only_the_signals_that_its_format_shows() {
+    let config = config(r#","header":{"extra_keys":["demand"]},"endpoints":{"extra_fields":["ready"]}"#);
+    let mut cache = serving_cache(&config);
+    let with = |ready, demand| {
+        let mut table = table(1);
+        let row = &mut table.get_mut("services").unwrap()[0];
+        (row.signals.ready, row.signals.demand) = (Some(ready), Some(demand));
+        table
+    };
+    for (format, follows_ready) in [
+        ("format=json", true),
+        ("format=prometheus", true),
+        (GTM, false),
+        ("format=none", false),
+    ] {
+        let path = match format {
+            "format=none" => "/burstmetrics/services".to_owned(),
+            format => format!("/burstmetrics/services?{format}"),
+        };
+        take(&mut cache, &config, &with(1, 1), 1, T0);
+        let first = ask(&config, &mut cache, &path, None);
+        let tag = header(&first, "etag").unwrap();
+        assert_eq!(body(&first).contains("ready"), follows_ready, "{}", body(&first));
+        assert!(!body(&first).contains("demand"), "{}", body(&first));
+        take(&mut cache, &config, &with(1, 2), 2, T0);
+        assert_eq!(ask(&config, &mut cache, &path, Some(tag)).status, 304, "{path}");
+        take(&mut cache, &config, &with(2, 2), 3, T0);
+        let status = if follows_ready { 200 } else { 304 };
+        assert_eq!(ask(&config, &mut cache, &path, Some(tag)).status, status, "{path}");
+    }
+}
