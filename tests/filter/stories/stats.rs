@@ -9,7 +9,7 @@ const TABLE: &str = include_str!("../../../docs/stats.md");
 const TROUBLESHOOTING: &str = include_str!("../../../docs/troubleshooting.md");
 
 /// The names in the first column of the tables of a page.
-fn documented(page: &'static str) -> BTreeSet<&'static str> {
+pub(super) fn documented(page: &'static str) -> BTreeSet<&'static str> {
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     let names = |row: &'static str| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
     rows.flat_map(names).collect()

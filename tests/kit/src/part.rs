@@ -116,12 +116,7 @@ impl Part {
     fn asset(self) -> Option<PathBuf> {
         let is_asset = !matches!(
             self,
-            Self::Envoy
-                | Self::EnvoyOldest
-                | Self::PilotDiscovery
-                | Self::Crane
-                | Self::Prometheus
-                | Self::Promtool
+            Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery | Self::Crane | Self::Prometheus | Self::Promtool
         );
         let path = given("KUBEBUILDER_ASSETS")
             .filter(|_| is_asset)?
