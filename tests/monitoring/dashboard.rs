@@ -24,6 +24,7 @@ const VARIABLES: [(&str, &str); 4] = [
 #[derive(Debug)]
 struct Query {
     panel: String,
+    kind: String,
     legend: String,
     expression: String,
 }
@@ -34,11 +35,11 @@ fn queries() -> Vec<Query> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let targets = panels.iter().flat_map(|panel| {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
-        let title = text(&panel["title"]);
-        targets.into_iter().map(move |target| (title.clone(), target))
+        targets.into_iter().map(move |target| (panel, target))
     });
-    let query = |(panel, target): (String, Value)| Query {
-        panel,
+    let query = |(panel, target): (&Value, Value)| Query {
+        panel: text(&panel["title"]),
+        kind: text(&panel["type"]),
         legend: text(&target["legendFormat"]),
         expression: VARIABLES
             .iter()
@@ -74,13 +75,13 @@ fn check(version: Version) {
     wait_for_values(&prometheus, [1.0, 4.0, 5.0, 4.0]);
     backend.scale_ngsa_1(3);
     wait_for_values(&prometheus, [3.0, 4.0, 5.0, 2.0]);
-    let names = ["Age of the snapshot", "Leader"];
-    for name in names {
-        let shown = show(&prometheus, name);
-        assert!(
-            shown.iter().all(|sample| (-1.0..60.0).contains(&sample.value)),
-            "{name}: {shown:?}"
-        );
+    for panel in ["Age of the snapshot", "Leader"] {
+        wait::for_ok(PATIENCE, panel, || {
+            let shown = show(&prometheus, panel);
+            // The clock of a sample is that of its scrape, up to a second before.
+            let is_recent = shown.iter().all(|sample| (-1.0..60.0).contains(&sample.value));
+            is_recent.then_some(()).ok_or(format!("{shown:?}"))
+        });
     }
     record(version, &backend, &prometheus, || {
         drop(main.ask_each(&Request::to(NGSA_1_CLUSTER)))
@@ -139,7 +140,7 @@ fn record(version: Version, backend: &Backend, prometheus: &Prometheus, mut traf
     }
     let panels = queries().into_iter().map(|query| {
         let series = prometheus.range(&query.expression, [begin, now()]);
-        json!({"panel": query.panel, "legend": query.legend, "series": series})
+        json!({"panel": query.panel, "kind": query.kind, "legend": query.legend, "series": series})
     });
     let panels: Vec<Value> = panels.collect();
     let file = burst_testkit::wasm("").with_file_name("dashboard.json");

@@ -21,6 +21,8 @@ const SERVICE: &str = "ngsa-svc-1";
 #[derive(Deserialize)]
 struct Recorded {
     panel: String,
+    /// The type of the panel in Grafana. Only time series are drawn.
+    kind: String,
     legend: String,
     series: Vec<Series>,
 }
@@ -55,7 +57,7 @@ pub(crate) fn draw(recorded: &Utf8Path, file: &Utf8Path) -> anyhow::Result<()> {
     area.present().map_err(|error| failed(error.to_string()))
 }
 
-/// The panels that have lines, in the order of the dashboard. The time begins at 0.
+/// The panels that have lines with another value than 0, in the order of the dashboard. The time begins at 0.
 fn panels(recorded: &[Recorded]) -> Vec<(&str, Vec<Line>)> {
     let times = recorded
         .iter()
@@ -63,7 +65,7 @@ fn panels(recorded: &[Recorded]) -> Vec<(&str, Vec<Line>)> {
         .flat_map(|series| &series.values);
     let begin = times.map(|(time, _)| *time).fold(f64::INFINITY, f64::min);
     let mut panels: Vec<(&str, Vec<Line>)> = Vec::new();
-    for query in recorded {
+    for query in recorded.iter().filter(|query| query.kind == "timeseries") {
         let shown = query.series.iter().filter(|series| is_shown(&series.metric));
         let lines = shown.map(|series| Line {
             name: name(&query.legend, &series.metric),
@@ -77,6 +79,10 @@ fn panels(recorded: &[Recorded]) -> Vec<(&str, Vec<Line>)> {
             Some((_, known)) => known.extend(lines),
             None => panels.push((&query.panel, lines.collect())),
         }
+    }
+    // A healthy proxy has many counters of failures that stay at 0.
+    for (_, lines) in &mut panels {
+        lines.retain(|line| line.points.iter().any(|(_, value)| *value != 0.0));
     }
     panels.retain(|(_, lines)| !lines.is_empty());
     panels
@@ -108,7 +114,7 @@ fn draw_panel(
         .margin(8)
         .x_label_area_size(22)
         .y_label_area_size(38)
-        .build_cartesian_2d(0.0..end, 0.0..top * 1.2)?;
+        .build_cartesian_2d(0.0..end, 0.0..top * 1.6)?;
     chart
         .configure_mesh()
         .x_label_formatter(&|time| format!("{time} s"))
