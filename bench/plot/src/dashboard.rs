@@ -10,8 +10,8 @@ use plotters::prelude::*;
 use serde::Deserialize;
 
 const COLUMNS: usize = 2;
-/// The size of a panel.
-const WIDTH: u32 = 480;
+/// The size of the picture, and of a row of panels.
+const WIDTH: u32 = 960;
 const HEIGHT: u32 = 210;
 
 /// The service that the picture shows, as if it were chosen in the dashboard.
@@ -47,7 +47,7 @@ pub(crate) fn draw(recorded: &Utf8Path, file: &Utf8Path) -> anyhow::Result<()> {
     let recorded: Vec<Recorded> = serde_json::from_slice(&json).with_context(|| recorded.to_string())?;
     let panels = panels(&recorded);
     let rows = panels.len().div_ceil(COLUMNS);
-    let size = (WIDTH * COLUMNS as u32, HEIGHT * u32::try_from(rows)?);
+    let size = (WIDTH, HEIGHT * u32::try_from(rows)?);
     let area = SVGBackend::new(file, size).into_drawing_area();
     let failed = |error: String| anyhow!("{file}: {error}");
     area.fill(&WHITE).map_err(|error| failed(error.to_string()))?;
