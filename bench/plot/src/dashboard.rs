@@ -112,6 +112,7 @@ fn draw_panel(
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 14))
         .margin(8)
+        .margin_right(24)
         .x_label_area_size(22)
         .y_label_area_size(38)
         .build_cartesian_2d(0.0..end, 0.0..top * 1.6)?;
