@@ -84,7 +84,7 @@ fn check(version: Version) {
         });
     }
     record(version, &backend, &prometheus, || {
-        drop(main.ask_each(&Request::to(NGSA_1_CLUSTER)))
+        drop(main.ask_each(&Request::to(NGSA_1_CLUSTER)));
     });
 }
 
