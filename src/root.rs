@@ -181,6 +181,9 @@ impl ActiveRoot {
         self.refresh(now);
         self.handler.send_reviews();
         let stats = vm::stats();
+        if self.leader.is_some() {
+            stats.show_leader(now);
+        }
         stats.show_age(&self.view.cache.borrow());
         stats.flush();
     }

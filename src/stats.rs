@@ -9,6 +9,7 @@ use burst_metrics_api::ApiVersion;
 use burst_model::kube::{PollOutcome, Source};
 use burst_model::leader::{Readable, Totals};
 use burst_model::serve::{Absence, ServingCache};
+use burst_model::time::Time;
 use burst_model::upstream::Unmapped;
 use burst_model::version::Version;
 use std::cell::{Cell, RefCell};
@@ -142,6 +143,7 @@ stats! {
         overshadowed_hpas = "burst_overshadowed_hpas",
         snapshot_timestamp = "burst_snapshot_timestamp_seconds",
         snapshot_generation = "burst_snapshot_generation",
+        leader_timestamp = "burst_leader_timestamp_seconds",
     }
     histograms {
         custom_metrics_age = "burst_custom_metrics_age_milliseconds",
@@ -274,6 +276,11 @@ impl Stats {
             Readable::Yes => 0,
             Readable::No => 1,
         });
+    }
+
+    /// Shows that this VM leads. Without a leader the time stays, because no other VM writes it.
+    pub(crate) fn show_leader(&self, now: Time) {
+        self.leader_timestamp.set(now.unix_seconds());
     }
 
     /// Shows the age of the snapshot that this VM serves.

@@ -19,6 +19,7 @@ mod bytes;
 mod configuration;
 mod endpoints;
 mod examples;
+mod failure_policies;
 mod failures;
 mod header;
 mod header_only;

@@ -21,6 +21,25 @@ fn every_link_between_pages_leads_to_a_file_and_a_heading() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+#[test]
+fn the_tests_that_the_guide_for_operators_names_exist() {
+    let text = read(&repository().join("docs/operating.md"));
+    let sources = inline_code(&text)
+        .into_iter()
+        .filter(|code| code.starts_with("tests/") && code.ends_with(".rs"));
+    let sources: Vec<_> = sources.map(|path| read(&repository().join(path))).collect();
+    assert!(sources.len() > 5, "{}", sources.len());
+    let is_stat = |code: &str| code.starts_with("burst_");
+    let is_name =
+        |code: &&str| code.len() > 40 && !is_stat(code) && code.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let names: Vec<_> = inline_code(&text).into_iter().filter(is_name).collect();
+    assert!(names.len() > 2, "{names:?}");
+    for name in names {
+        let definition = format!("fn {name}(");
+        assert!(sources.iter().any(|source| source.contains(&definition)), "{name}");
+    }
+}
+
 /// All Markdown files below a folder.
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());

@@ -1,6 +1,9 @@
-//! Draws the chart of `docs/performance.md` from the results of the benchmark `sync`.
+//! Draws the chart of `docs/performance.md` from the results of the benchmark `sync`; with the argument `dashboard`, the picture
+//! of `monitoring/README.md` instead.
 
-use std::fs;
+mod dashboard;
+
+use std::{env, fs};
 
 use anyhow::{Context as _, anyhow};
 use plotters::coord::Shift;
@@ -81,6 +84,12 @@ const CHARTS: [Chart; 2] = [
 
 fn main() -> anyhow::Result<()> {
     let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    if env::args().nth(1).as_deref() == Some("dashboard") {
+        let file = metadata.workspace_root.join("docs/dashboard.svg");
+        dashboard::draw(&metadata.target_directory.join("dashboard.json"), &file)?;
+        println!("{file}");
+        return Ok(());
+    }
     let measurements = metadata.target_directory.join("bench/sync.json");
     let json = fs::read(&measurements).with_context(|| format!("{measurements}: run `make bench`"))?;
     let rows: Vec<Row> = serde_json::from_slice(&json).with_context(|| measurements.to_string())?;

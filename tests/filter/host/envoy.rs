@@ -30,6 +30,16 @@ pub(crate) struct FakeEnvoy {
     slots: Arc<Mutex<Vec<Arc<Slot>>>>,
 }
 
+/// Checks the log of a story that has not failed.
+impl Drop for FakeEnvoy {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let lines = self.proxy.state().take_unchecked();
+            lines.iter().for_each(self.module.check_line);
+        }
+    }
+}
+
 impl FakeEnvoy {
     /// A proxy whose VMs run this module. It has no threads, no clusters and an empty configuration.
     pub(crate) fn new(module: Module) -> Self {

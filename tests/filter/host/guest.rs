@@ -1,5 +1,6 @@
 //! The filter's side of the ABI: calls the functions that a module exports, as the real host does.
 
+use super::log::LogLine;
 use super::state::{Done, VmState};
 use super::{thread, upstream_filter};
 use proxy_wasm::types::Action;
@@ -40,6 +41,8 @@ pub(crate) struct Module {
     pub(crate) delete: Option<extern "C" fn(u32)>,
     /// Whether it has the SDK's callbacks for request bodies, for the access log and for `on_done`.
     pub(crate) has_sdk_callbacks: bool,
+    /// Checks a line of its log, after the story.
+    pub(crate) check_line: fn(&LogLine),
 }
 
 /// The callback for headers, with their number, or for a part of a body, with its size.
@@ -61,6 +64,7 @@ impl Module {
             response_body: Some(proxy_on_response_body),
             delete: Some(proxy_on_delete),
             has_sdk_callbacks: true,
+            check_line: |_| {},
         }
     }
 }

@@ -53,6 +53,8 @@ pub(super) struct ProxyState {
     pub(super) queues: Queues,
     pub(super) stats: Stats,
     pub(super) log: Vec<LogLine>,
+    /// The lines whose text was checked.
+    checked: usize,
     /// Clusters by name, and whether each has hosts.
     pub(super) clusters: BTreeMap<String, bool>,
     /// The clusters that have the filter as an upstream filter.
@@ -73,6 +75,7 @@ impl Proxy {
             queues: Queues::default(),
             stats: Stats::default(),
             log: Vec::new(),
+            checked: 0,
             clusters: BTreeMap::new(),
             upstream_filters: BTreeMap::new(),
             body_limit: BODY_LIMIT,
@@ -123,6 +126,13 @@ impl ProxyState {
     /// The time that the filter reads.
     pub(super) fn wall_clock(&self) -> Duration {
         self.now + self.ahead - self.back
+    }
+
+    /// The lines since the last call.
+    pub(super) fn take_unchecked(&mut self) -> Vec<LogLine> {
+        let lines = self.log.get(self.checked..).unwrap_or_default().to_vec();
+        self.checked = self.log.len();
+        lines
     }
 
     /// Keeps the line and prints it: the test harness shows the output of a failed test.

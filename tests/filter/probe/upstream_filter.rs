@@ -27,6 +27,7 @@ const PROBE: Module = Module {
     response_body: Some(response_body),
     delete: Some(delete),
     has_sdk_callbacks: false,
+    check_line: |_| {},
 };
 
 thread_local! {

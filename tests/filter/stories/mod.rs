@@ -21,6 +21,7 @@ mod quarantine;
 mod recovery;
 mod requests;
 mod reviews;
+mod runbook;
 mod spoke;
 mod stats;
 mod streaming_watches;
@@ -61,6 +62,7 @@ const FULL: Module = Module {
     response_body: Some(own_on_response_body),
     delete: Some(own_on_delete),
     has_sdk_callbacks: false,
+    check_line: runbook::check_line,
 };
 
 /// The module that is called for responses only, without the end-of-stream callbacks.

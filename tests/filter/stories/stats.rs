@@ -9,7 +9,7 @@ const TABLE: &str = include_str!("../../../docs/stats.md");
 const TROUBLESHOOTING: &str = include_str!("../../../docs/troubleshooting.md");
 
 /// The names in the first column of the tables of a page.
-fn documented(page: &'static str) -> BTreeSet<&'static str> {
+pub(super) fn documented(page: &'static str) -> BTreeSet<&'static str> {
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     let names = |row: &'static str| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
     rows.flat_map(names).collect()
@@ -121,4 +121,20 @@ fn gauges_show_the_age_and_the_totals() {
     envoy.advance(SECOND).answer();
     assert!(envoy.stat("burst_snapshot_timestamp_seconds").unwrap() >= read);
     assert_eq!(envoy.stat("burst_snapshot_generation"), Some(1));
+}
+
+#[test]
+fn the_time_of_the_leader_stops_when_it_dies_and_goes_on_with_its_successor() {
+    let envoy = envoy(EVERY_SECOND, &Kube::new());
+    let (main, worker) = (envoy.main_thread(), envoy.worker());
+    main.tick().answer();
+    let led = || envoy.stat("burst_leader_timestamp_seconds").unwrap();
+    let last = envoy.now().as_secs();
+    assert_eq!(led(), last);
+    main.kill();
+    envoy.advance(SECOND * 3).answer();
+    assert_eq!(led(), last, "the worker waits for five of its ticks");
+    envoy.advance(SECOND * 5).answer();
+    assert!(led() >= last + 5, "{} s after {last}", led() - last);
+    assert!(worker.response("web.shop").header("x-burst").is_some());
 }

@@ -27,6 +27,10 @@ pub enum Part {
     PilotDiscovery,
     /// The client of image registries, which can be one.
     Crane,
+    /// Prometheus, without service discovery.
+    Prometheus,
+    /// Its tool, which checks and tests rules.
+    Promtool,
 }
 
 /// What the scripts call a part.
@@ -40,7 +44,7 @@ struct Names {
 
 impl Part {
     /// Every part.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Envoy,
         Self::EnvoyOldest,
         Self::Etcd,
@@ -49,6 +53,8 @@ impl Part {
         Self::Kubectl,
         Self::PilotDiscovery,
         Self::Crane,
+        Self::Prometheus,
+        Self::Promtool,
     ];
 
     /// The program: what its variable says, else `KUBEBUILDER_ASSETS` for what belongs to a control plane, else the
@@ -110,7 +116,7 @@ impl Part {
     fn asset(self) -> Option<PathBuf> {
         let is_asset = !matches!(
             self,
-            Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery | Self::Crane
+            Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery | Self::Crane | Self::Prometheus | Self::Promtool
         );
         let path = given("KUBEBUILDER_ASSETS")
             .filter(|_| is_asset)?
@@ -132,6 +138,13 @@ impl Part {
             folder: "envoy",
             binary: "bin/envoy",
             script: "setup/envoy --all",
+        };
+        let prometheus = |variable, binary| Names {
+            variable,
+            version: "PROMETHEUS_VERSION",
+            folder: "prometheus",
+            binary,
+            script: "setup/prometheus",
         };
         match self {
             Self::Envoy => envoy("BURST_ENVOY", "ENVOY_VERSION"),
@@ -157,6 +170,8 @@ impl Part {
                 binary: "crane",
                 script: "setup/tools",
             },
+            Self::Prometheus => prometheus("BURST_PROMETHEUS", "prometheus"),
+            Self::Promtool => prometheus("BURST_PROMTOOL", "promtool"),
         }
     }
 }
