@@ -27,6 +27,8 @@ pub enum Part {
     PilotDiscovery,
     /// The client of image registries, which can be one.
     Crane,
+    /// The program that runs hooks before a commit.
+    PreCommit,
 }
 
 /// What the scripts call a part.
@@ -40,7 +42,7 @@ struct Names {
 
 impl Part {
     /// Every part.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Envoy,
         Self::EnvoyOldest,
         Self::Etcd,
@@ -49,6 +51,7 @@ impl Part {
         Self::Kubectl,
         Self::PilotDiscovery,
         Self::Crane,
+        Self::PreCommit,
     ];
 
     /// The program: what its variable says, else `KUBEBUILDER_ASSETS` for what belongs to a control plane, else the
@@ -110,7 +113,7 @@ impl Part {
     fn asset(self) -> Option<PathBuf> {
         let is_asset = !matches!(
             self,
-            Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery | Self::Crane
+            Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery | Self::Crane | Self::PreCommit
         );
         let path = given("KUBEBUILDER_ASSETS")
             .filter(|_| is_asset)?
@@ -156,6 +159,13 @@ impl Part {
                 folder: "crane",
                 binary: "crane",
                 script: "setup/tools",
+            },
+            Self::PreCommit => Names {
+                variable: "BURST_PRE_COMMIT",
+                version: "PRE_COMMIT_VERSION",
+                folder: "pre-commit",
+                binary: "pre-commit",
+                script: "setup/pre-commit",
             },
         }
     }
