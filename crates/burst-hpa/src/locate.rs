@@ -17,6 +17,20 @@ impl Node {
         key.map_or(span, Key::span)
     }
 
+    /// Returns the value of a field, or `None` if the field is missing.
+    #[must_use]
+    pub fn at(&self, path: &str) -> Option<&Self> {
+        if path.is_empty() {
+            return Some(self);
+        }
+        let (node, rest) = match &self.value {
+            NodeValue::Object(fields) => step_into(fields, path).map(|(_, node, rest)| (node, rest)),
+            NodeValue::List(items) => item_of(items, path),
+            _ => None,
+        }?;
+        node.at(rest)
+    }
+
     fn find<'a>(&'a self, key: Option<&'a Key>, path: &str) -> (Span, Option<&'a Key>) {
         if path.is_empty() {
             return (self.shown(key), key);

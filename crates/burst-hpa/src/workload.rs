@@ -30,7 +30,7 @@ pub struct Workload {
     pub namespace: Option<String>,
     /// Of the object.
     pub name: String,
-    /// `spec.replicas`, if it is written.
+    /// `spec.replicas`, if a manifest sets it. `None` for an object of a cluster, which always has the field.
     pub replicas: Option<i32>,
     /// How many pods a rollout may add to the replicas; `None` where it adds none.
     pub max_surge: Option<IntOrString>,
@@ -47,7 +47,8 @@ impl Workload {
             kind: K::KIND.to_owned(),
             namespace: metadata.namespace.clone(),
             name: metadata.name.clone().unwrap_or_default(),
-            replicas,
+            // Only objects of a cluster have a uid.
+            replicas: replicas.filter(|_| metadata.uid.is_none()),
             max_surge: None,
             selector: LabelSelector::default(),
             template: PodTemplateSpec::default(),

@@ -147,6 +147,15 @@ pub enum PolicyCommand {
 #[derive(Debug, Subcommand)]
 pub enum HpaCommand {
     /// Report HPAs that kube-apiserver refuses or that can never work
+    ///
+    /// Reads files, or with a cluster option such as --namespace or --all-namespaces
+    /// the HPAs of a cluster and their targets; it writes nothing. Your user then needs
+    /// the verb list on horizontalpodautoscalers, deployments and statefulsets, and on
+    /// replicasets if an HPA scales one. With the verb list on limitranges,
+    /// poddisruptionbudgets and verticalpodautoscalers it finds more.
+    ///
+    /// Exits with 0 if there are no errors, with 1 if there are, and with 2 if some
+    /// input could not be read or there is no HPA.
     #[command(after_long_help = examples::LINT)]
     Lint(LintArgs),
     /// Write autoscaling/v2 YAML from short forms and from HPAs
@@ -193,6 +202,10 @@ pub struct LintArgs {
     /// The Kubernetes version whose rules apply.
     #[command(flatten)]
     pub cluster: KubernetesArgs,
+    /// Accept input without an HPA. Files that mention none may have any content,
+    /// as in a hook that lints all files of a commit
+    #[arg(long)]
+    pub allow_empty: bool,
     /// The output format of the findings.
     #[arg(short, long, value_enum, default_value_t)]
     pub output: LintFormat,

@@ -5,6 +5,7 @@ use burst_hpa::{DecodeError, ErrorType, FieldError, Severity};
 
 use crate::input::InvalidDocument;
 use crate::objects::Object;
+use crate::older_field;
 use burst_hpa::node::Span;
 
 /// A problem in a file.
@@ -168,6 +169,7 @@ impl Finding {
             DecodeError::UnknownField {
                 nearest: Some(name), ..
             } => Some(format!("Did you mean {name}?")),
+            DecodeError::UnknownField { .. } => older_field::advice(object, error.path()),
             _ => None,
         };
         Self {

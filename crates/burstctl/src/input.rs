@@ -47,6 +47,18 @@ pub struct Input {
     pub invalid_documents: Vec<InvalidDocument>,
     /// Files that cannot be read.
     pub unreadable: Vec<Unreadable>,
+    /// Where the objects are from.
+    pub origin: Origin,
+}
+
+/// Where objects are from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Files, which may omit the targets of HPAs.
+    #[default]
+    Files,
+    /// A cluster. The target of each HPA is among the objects, if it exists.
+    Cluster,
 }
 
 impl Input {
@@ -80,6 +92,20 @@ impl Input {
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         self.is_empty() || !self.invalid_documents.is_empty() || !self.unreadable.is_empty()
+    }
+
+    /// Forgets what is wrong with files that mention no HPA, such as a file that only another program can read. Their valid
+    /// objects stay.
+    pub fn forget_foreign_errors(&mut self) {
+        let Self {
+            sources,
+            objects,
+            invalid_documents,
+            ..
+        } = self;
+        let is_foreign = |source: usize| sources.get(source).is_none_or(|source| !mentions_hpa(&source.text));
+        invalid_documents.retain(|document| !is_foreign(document.source));
+        objects.retain(|object| object.invalid_reason().is_none() || !is_foreign(object.source));
     }
 
     /// Returns the name of a source.
@@ -138,6 +164,13 @@ impl Input {
         }
         self.sources.push(source);
     }
+}
+
+/// Returns whether a text has the kind or the group of an HPA, or the group of short forms.
+fn mentions_hpa(text: &str) -> bool {
+    ["HorizontalPodAutoscaler", "autoscaling/", "burstctl/"]
+        .iter()
+        .any(|name| text.contains(name))
 }
 
 /// Replaces bytes that are not UTF-8. No document may contain it, so only the document with the bytes is refused.

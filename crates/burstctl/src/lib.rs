@@ -29,6 +29,7 @@ pub mod lint;
 pub mod live;
 pub mod metric_model;
 pub mod objects;
+mod older_field;
 pub mod outcome;
 pub mod plugin_config;
 pub mod policy;

@@ -50,7 +50,7 @@ pub fn run(burstctl: &Burstctl, terminal: &mut Terminal<'_>) -> Outcome {
 
 fn hpa(command: &HpaCommand, burstctl: &Burstctl, terminal: &mut Terminal<'_>) -> Outcome {
     match command {
-        HpaCommand::Lint(args) => lint::lint(args, terminal),
+        HpaCommand::Lint(args) => lint::lint(args, burstctl, terminal),
         HpaCommand::Render(args) => render::render(args, terminal),
         HpaCommand::Migrate(args) => migrate::migrate(args, terminal),
         HpaCommand::Explain(args) => explain::explain(args, burstctl, terminal),

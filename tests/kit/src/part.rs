@@ -31,6 +31,8 @@ pub enum Part {
     Prometheus,
     /// Its tool, which checks and tests rules.
     Promtool,
+    /// The program that runs hooks before a commit.
+    PreCommit,
 }
 
 /// What the scripts call a part.
@@ -44,7 +46,7 @@ struct Names {
 
 impl Part {
     /// Every part.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Envoy,
         Self::EnvoyOldest,
         Self::Etcd,
@@ -55,6 +57,7 @@ impl Part {
         Self::Crane,
         Self::Prometheus,
         Self::Promtool,
+        Self::PreCommit,
     ];
 
     /// The program: what its variable says, else `KUBEBUILDER_ASSETS` for what belongs to a control plane, else the
@@ -116,7 +119,13 @@ impl Part {
     fn asset(self) -> Option<PathBuf> {
         let is_asset = !matches!(
             self,
-            Self::Envoy | Self::EnvoyOldest | Self::PilotDiscovery | Self::Crane | Self::Prometheus | Self::Promtool
+            Self::Envoy
+                | Self::EnvoyOldest
+                | Self::PilotDiscovery
+                | Self::Crane
+                | Self::Prometheus
+                | Self::Promtool
+                | Self::PreCommit
         );
         let path = given("KUBEBUILDER_ASSETS")
             .filter(|_| is_asset)?
@@ -172,6 +181,13 @@ impl Part {
             },
             Self::Prometheus => prometheus("BURST_PROMETHEUS", "prometheus"),
             Self::Promtool => prometheus("BURST_PROMTOOL", "promtool"),
+            Self::PreCommit => Names {
+                variable: "BURST_PRE_COMMIT",
+                version: "PRE_COMMIT_VERSION",
+                folder: "pre-commit",
+                binary: "pre-commit",
+                script: "setup/pre-commit",
+            },
         }
     }
 }

@@ -104,7 +104,7 @@ lints! {
     FixedReplicas "fixed-replicas" Warning,
     /// A rollout adds many pods, and the controller counts all of them.
     RolloutSurge "rollout-surge" Warning,
-    /// The target is not in the input.
+    /// The target is not in the input, or does not exist in the cluster.
     MissingTarget "missing-target" Warning,
     /// The target's selector matches pods of another workload.
     ForeignPods "foreign-pods" Warning,

@@ -38,7 +38,8 @@ use crate::workload::{DEFAULT_NAMESPACE, Workload};
 pub struct Finding {
     /// The rule.
     pub lint: Lint,
-    /// Usually the severity of the rule. It is lower where something outside the input may solve the problem.
+    /// Usually the severity of the rule. It is lower where something outside the input may solve the problem, and higher where
+    /// the input leaves no doubt.
     pub severity: Severity,
     /// The path in the HPA, such as `spec.metrics[0].resource.name`.
     pub field: String,

@@ -29,6 +29,17 @@ pub struct Objects {
     scaled_objects: HashMap<TargetKey, Vec<Custom>>,
     /// The namespaces in which a `LimitRange` may add requests.
     limit_ranges: HashSet<String>,
+    coverage: Coverage,
+}
+
+/// Which objects of a cluster are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Coverage {
+    /// Those of the input. Others may exist.
+    #[default]
+    Some,
+    /// The targets of all HPAs, as far as their kinds are known.
+    Targets,
 }
 
 /// The object that a `scaleTargetRef` refers to. The version does not matter.
@@ -76,6 +87,16 @@ pub enum Insertion {
 }
 
 impl Objects {
+    /// Returns an empty set for the objects of a cluster. The caller inserts every Deployment and StatefulSet, and every
+    /// ReplicaSet that an HPA refers to. So a target of these kinds that is not in the set does not exist.
+    #[must_use]
+    pub fn of_cluster() -> Self {
+        Self {
+            coverage: Coverage::Targets,
+            ..Self::default()
+        }
+    }
+
     /// Adds an object of any kind, as JSON.
     ///
     /// # Errors
@@ -132,6 +153,10 @@ impl Objects {
 
     pub(super) fn target(&self, hpa: &HorizontalPodAutoscaler) -> Option<&Workload> {
         self.workloads.get(*self.targets.get(&ScaleTargetKey::from_hpa(hpa))?)
+    }
+
+    pub(super) fn coverage(&self) -> Coverage {
+        self.coverage
     }
 
     pub(super) fn has_workloads(&self) -> bool {

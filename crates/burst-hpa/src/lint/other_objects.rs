@@ -3,8 +3,8 @@
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::objects::Objects;
-use super::{Findings, Lint, namespace};
+use super::objects::{Coverage, Objects};
+use super::{Findings, Lint, Severity, namespace};
 use crate::nearest::nearest;
 use crate::spec::spec;
 use crate::workload::Workload;
@@ -87,22 +87,29 @@ fn vertical(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Fin
 
 fn missing(hpa: &HorizontalPodAutoscaler, objects: &Objects, findings: &mut Findings) {
     let target_ref = &spec(hpa).scale_target_ref;
-    let known = matches!(target_ref.kind.as_str(), "Deployment" | "StatefulSet" | "ReplicaSet");
-    if known && objects.has_workloads() {
-        let effect = format!(
-            "{} {}/{} is not in the input.",
-            target_ref.kind,
-            namespace(hpa),
-            target_ref.name
-        );
-        let advice = match similar(hpa, objects) {
-            Some(title) => format!("Did you mean {title}?"),
-            None => {
-                "Check the kind, name, namespace and apiVersion, or add the target's manifest to the input.".to_owned()
-            }
-        };
-        findings.add(Lint::MissingTarget, TARGET, effect, advice);
+    if !matches!(target_ref.kind.as_str(), "Deployment" | "StatefulSet" | "ReplicaSet") {
+        return;
     }
+    let title = format!("{} {}/{}", target_ref.kind, namespace(hpa), target_ref.name);
+    let (severity, effect, otherwise) = match objects.coverage() {
+        Coverage::Targets => (
+            Severity::Error,
+            format!("{title} does not exist, so the controller scales nothing (FailedGetScale)."),
+            "Correct the scaleTargetRef, or delete the HPA.",
+        ),
+        // An input of HPAs alone never has their targets.
+        Coverage::Some if !objects.has_workloads() => return,
+        Coverage::Some => (
+            Severity::Warning,
+            format!("{title} is not in the input."),
+            "Check the kind, name, namespace and apiVersion, or add the target's manifest to the input.",
+        ),
+    };
+    let advice = match similar(hpa, objects) {
+        Some(title) => format!("Did you mean {title}?"),
+        None => otherwise.to_owned(),
+    };
+    findings.add_as(severity, Lint::MissingTarget, TARGET, effect, advice);
 }
 
 /// Returns the title of a workload with the same name and another kind, or with a similar name, in the HPA's namespace.

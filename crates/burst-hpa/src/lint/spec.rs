@@ -34,7 +34,8 @@ pub(super) fn lint(hpa: &HorizontalPodAutoscaler, options: Options, findings: &m
         let advice = "Raise maxReplicas, or remove the HPA and set replicas on the target.";
         findings.add(Lint::FixedRange, "spec.maxReplicas", effect, advice);
     }
-    if hpa.status.is_some() {
+    // An object with a uid is in a cluster, where the controller has written its status.
+    if hpa.status.is_some() && hpa.metadata.uid.is_none() {
         let effect = "kube-apiserver discards the status of a new object. Only the controller writes the status.";
         findings.add(Lint::IgnoredStatus, "status", effect, "Remove the status.");
     }

@@ -189,6 +189,23 @@ fn a_status_in_a_new_object_is_found() {
 }
 
 #[test]
+fn what_a_cluster_adds_to_its_objects_is_no_finding() {
+    let live = |object: Value| {
+        let object = with(object, "/metadata/uid", json!("0b7d3a5e"));
+        with(object, "/metadata/resourceVersion", json!("7"))
+    };
+    let text = with(live(fixtures::base()), "/status", json!({"desiredReplicas": 5})).to_string();
+    let decoded = burst_hpa::decode(&burst_hpa::Node::from_json(&text).unwrap()).unwrap();
+    assert_eq!(lint(&decoded, Options::default()), []);
+    let target = with(deployment("web"), "/spec/replicas", json!(3));
+    assert_eq!(
+        ids(&among(&fixtures::base(), std::slice::from_ref(&target))),
+        ["fixed-replicas"]
+    );
+    assert_eq!(among(&live(fixtures::base()), &[live(target)]), []);
+}
+
+#[test]
 fn a_tolerance_is_found_where_the_cluster_drops_it() {
     let text = with(
         fixtures::base(),

@@ -1,9 +1,9 @@
 //! Mistakes of writing: kinds, names and units that Kubernetes accepts and that cannot be meant.
 
-use burst_hpa::{Node, Options, admit, lint};
+use burst_hpa::{Node, Objects, Options, Severity, admit, lint, lint_among};
 use serde_json::{Value, json};
 
-use crate::fixtures::{base, deployment, with};
+use crate::fixtures::{base, deployment, hpa, with};
 use crate::{alone, among, ids};
 
 #[test]
@@ -84,6 +84,38 @@ fn a_similar_target_is_named() {
             "{others}"
         );
     }
+}
+
+#[test]
+fn a_target_that_is_not_in_the_cluster_is_an_error() {
+    let found = |target: &Value, others: &[Value]| {
+        let object = with(base(), "/spec/scaleTargetRef", target.clone());
+        let mut objects = Objects::of_cluster();
+        for other in others {
+            objects.insert(other.clone()).unwrap();
+        }
+        lint_among(&hpa(&object), &objects, Options::default())
+    };
+    let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let findings = found(&web, &[]);
+    assert_eq!(ids(&findings), ["missing-target"]);
+    assert_eq!(findings[0].severity, Severity::Error);
+    assert_eq!(
+        findings[0].effect,
+        "Deployment default/web does not exist, so the controller scales nothing (FailedGetScale)."
+    );
+    assert_eq!(findings[0].advice, "Correct the scaleTargetRef, or delete the HPA.");
+    assert_eq!(
+        found(&web, &[deployment("wep")])[0].advice,
+        "Did you mean Deployment default/wep?"
+    );
+    assert_eq!(found(&web, &[deployment("web")]), []);
+    let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+    assert_eq!(
+        found(&rollout, &[deployment("wep")]),
+        [],
+        "the cluster may have any other kind"
+    );
 }
 
 fn average(resource: &str, value: &str) -> Value {

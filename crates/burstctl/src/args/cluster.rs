@@ -70,7 +70,10 @@ enum Scope {
 impl Command {
     fn scope(&self) -> Scope {
         match self {
-            Self::Preview(_) => Scope::AllNamespaces,
+            Self::Preview(_)
+            | Self::Hpa {
+                command: HpaCommand::Lint(_),
+            } => Scope::AllNamespaces,
             // An Envoy is checked without a cluster.
             Self::Doctor(args) if args.admin.is_some() => Scope::None,
             Self::Doctor(_)

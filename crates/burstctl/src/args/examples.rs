@@ -35,6 +35,8 @@ Examples:
 pub(super) const LINT: &str = "\
 Examples:
   burstctl hpa lint manifests/
+  burstctl hpa lint --all-namespaces
+  helm template chart/ | burstctl hpa lint -
   kustomize build . | burstctl hpa lint --output sarif -";
 
 pub(super) const RENDER: &str = "\

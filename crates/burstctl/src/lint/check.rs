@@ -3,8 +3,9 @@
 use burst_hpa::decode::API_VERSION;
 use burst_hpa::{Lint, Objects, Options, decode, defaulted, lint, lint_among, migrate, validate};
 
+use super::helm;
 use crate::finding::Finding;
-use crate::input::Input;
+use crate::input::{Input, Origin};
 use crate::objects::Object;
 use crate::short_form::{self, ScaleTargets};
 
@@ -31,7 +32,10 @@ pub fn check_of_any_version(input: &Input, options: Options) -> Vec<Finding> {
 
 fn check_versions(input: &Input, options: Options, versions: Versions) -> Vec<Finding> {
     let mut findings: Vec<Finding> = input.invalid_documents.iter().map(Finding::syntax_error).collect();
-    let mut related = Objects::default();
+    let mut related = match input.origin {
+        Origin::Files => Objects::default(),
+        Origin::Cluster => Objects::of_cluster(),
+    };
     for object in &input.objects {
         // `check_hpa` reports an HPA that cannot be decoded, with positions.
         if let (Err(reason), false) = (related.insert(object.tree.to_json()), object.is_hpa()) {
@@ -57,6 +61,7 @@ fn check_versions(input: &Input, options: Options, versions: Versions) -> Vec<Fi
     for object in &input.objects {
         findings.extend(check_object(object, &related, (options, versions)));
     }
+    helm::advise(&mut findings, input);
     findings.sort_by_key(|finding| (finding.source, finding.span.start));
     findings
 }

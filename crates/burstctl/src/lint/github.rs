@@ -13,7 +13,9 @@ use crate::printer::Printer;
 
 pub(super) fn write(findings: &[Finding], sources: &[SourceFile], printer: &mut Printer<'_>) -> io::Result<()> {
     for finding in findings {
-        let file = sources.get(finding.source).map_or("", |source| &source.name);
+        let name = sources.get(finding.source).map_or("", |source| &source.name);
+        // GitHub compares the path with those of the repository.
+        let file = name.strip_prefix("./").unwrap_or(name);
         let start = finding.span.start;
         printer.raw(&format!(
             "::{} file={},line={},col={},title={}::{}\n",

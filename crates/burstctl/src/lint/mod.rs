@@ -1,7 +1,10 @@
 //! `burstctl hpa lint`: finds errors in HPAs and shows their positions.
 
 mod check;
+#[cfg(feature = "live")]
+mod cluster;
 mod github;
+mod helm;
 mod json;
 mod sarif;
 mod text;
@@ -10,6 +13,8 @@ use std::io;
 
 use burst_hpa::Severity;
 pub use check::{check, check_of_any_version};
+#[cfg(feature = "live")]
+pub use cluster::{ClusterObjects, read_cluster};
 
 use crate::args::LintFormat;
 use crate::finding::Finding;

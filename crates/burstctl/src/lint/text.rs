@@ -26,11 +26,12 @@ pub(super) fn write(findings: &[Finding], sources: &[SourceFile], printer: &mut 
         let line = lines
             .get(finding.span.start.line.saturating_sub(1))
             .map_or("", AsRef::as_ref);
-        let advice = finding.advice.as_ref().map(|advice| Printable::new(advice).to_string());
+        let headline_prefix = format!("{}[{}]: ", finding.severity, finding.kind.rule()).len();
+        let note_prefix = finding.span.start.line.to_string().len() + " = help: ".len();
         let raw = PrintableText {
-            title: Printable::new(title(finding)).to_string(),
-            detail: Printable::new(&finding.detail).to_string(),
-            advice,
+            headline: wrapped(headline(finding), headline_prefix),
+            title: wrapped(&title(finding), note_prefix),
+            advice: finding.advice.as_ref().map(|advice| wrapped(advice, note_prefix)),
         };
         printer.rendered_lines(&renderer.render(&[report(finding, &raw, file, line)]))?;
         printer.line("")?;
@@ -49,10 +50,21 @@ fn printable(source: &SourceFile) -> (String, Vec<Cow<'_, str>>) {
     (Printable::new(&source.name).to_string(), lines.collect())
 }
 
+/// The width of the text, in columns. It does not depend on the terminal, so a log has the same lines.
+const WIDTH: usize = 80;
+
+/// Returns the text, escaped, on lines that fit beside a prefix. A long word, such as a path, is not broken.
+fn wrapped(text: &str, prefix: usize) -> String {
+    let options = textwrap::Options::new(WIDTH.saturating_sub(prefix))
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(&Printable::new(text).to_string(), options)
+}
+
 /// The escaped text of a finding. The renderer does not escape titles.
 struct PrintableText {
+    headline: String,
     title: String,
-    detail: String,
     advice: Option<String>,
 }
 
@@ -61,23 +73,43 @@ fn report<'a>(finding: &Finding, raw: &'a PrintableText, file: &'a str, line: &'
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let marked = AnnotationKind::Primary
-        .span(byte_range(line, finding.span))
-        .label(&raw.detail);
+    let marked = AnnotationKind::Primary.span(byte_range(line, finding.span));
     let snippet = Snippet::source(line)
         .line_start(finding.span.start.line)
         .path(file)
         .annotation(marked);
-    let group = level.primary_title(&raw.title).id(finding.kind.rule()).element(snippet);
+    let group = level
+        .primary_title(&raw.headline)
+        .id(finding.kind.rule())
+        .element(snippet)
+        .element(Level::NOTE.message(&raw.title));
     match &raw.advice {
         Some(advice) => group.element(Level::HELP.message(advice)),
         None => group,
     }
 }
 
+/// Returns what is wrong. kube-apiserver says no more about some fields than that they are required.
+fn headline(finding: &Finding) -> &str {
+    match finding.detail.as_str() {
+        "" => verdict(finding),
+        detail => detail,
+    }
+}
+
 /// Returns the title of a finding, as in `shop/web: spec.maxReplicas: required value`.
 pub(super) fn title(finding: &Finding) -> String {
-    let raw = match finding.kind {
+    let parts = [finding.object.as_str(), finding.field.as_str(), verdict(finding)];
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
+/// Returns the kind of a finding in words.
+fn verdict(finding: &Finding) -> &'static str {
+    match finding.kind {
         FindingKind::Syntax => "not YAML",
         FindingKind::Decode | FindingKind::Short | FindingKind::Values => "cannot be read",
         FindingKind::Invalid(ErrorType::Required) => "required value",
@@ -88,13 +120,7 @@ pub(super) fn title(finding: &Finding) -> String {
         FindingKind::Lint(_) if finding.severity == Severity::Error => "never works",
         FindingKind::Lint(_) => "probably unintended",
         FindingKind::RelatedObject => "left out",
-    };
-    let parts = [finding.object.as_str(), finding.field.as_str(), raw];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(": ")
+    }
 }
 
 /// Returns the part of the line to underline. A span over several lines is underlined on the first one only.

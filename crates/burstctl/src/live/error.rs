@@ -41,6 +41,14 @@ pub enum LiveError {
         /// The URL of the API server.
         server: String,
     },
+    /// The user may not list a resource.
+    #[error("cannot list {plural}: {message}; your user needs the verb list on them")]
+    ListForbidden {
+        /// The resource.
+        plural: String,
+        /// The message of the API server.
+        message: String,
+    },
     /// The cluster refuses, or its answer cannot be used.
     #[error("{}", error_chain(.0))]
     Cluster(#[from] kube::Error),
@@ -65,6 +73,17 @@ impl LiveError {
         }
     }
 
+    /// Why a list of a resource failed, if `self` is why its request failed.
+    pub(crate) fn of_list(self, plural: &str) -> Self {
+        match self {
+            Self::Cluster(kube::Error::Api(status)) if status.code == FORBIDDEN => Self::ListForbidden {
+                plural: plural.to_owned(),
+                message: status.message,
+            },
+            other => other,
+        }
+    }
+
     /// Why a request to the API server at `server` failed.
     pub(super) fn of_request(error: kube::Error, server: &str) -> Self {
         match error {
@@ -78,6 +97,8 @@ impl LiveError {
         }
     }
 }
+
+const FORBIDDEN: u16 = 403;
 
 /// Returns whether the request failed before it was sent, because no token could be had.
 fn is_about_credentials(error: &kube::Error) -> bool {

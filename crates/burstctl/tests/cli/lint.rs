@@ -252,7 +252,7 @@ fn short_forms_are_checked_together_with_related_objects() {
         lint(include_str!("../data/short.yaml"), LintFormat::Text, Options::default())
             .lines()
             .next(),
-        Some("warning[fixed-replicas]: shop/bookstore: spec.scaleTargetRef: probably unintended")
+        Some("warning[fixed-replicas]: Deployment shop/bookstore sets replicas: 3, so each")
     );
 }
 

@@ -8,6 +8,10 @@ mod explain_simulate;
 mod help;
 mod istio;
 mod lint;
+#[cfg(feature = "live")]
+mod lint_cluster;
+mod lint_hooks;
+mod lint_input;
 mod plugin;
 #[cfg(feature = "live")]
 mod policy;

@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Returns each `$ burstctl …` command of a console block with the output below it. `preview.rs` and `doctor` check the
-/// examples that need a cluster.
+/// Returns each `$ burstctl …` command of a console block with the output below it. `preview.rs`, `doctor` and
+/// `lint_cluster.rs` check the examples that need a cluster.
 fn examples(readme: &str) -> Vec<(&str, &str)> {
     let blocks = readme
         .split("```console\n")
@@ -13,7 +13,11 @@ fn examples(readme: &str) -> Vec<(&str, &str)> {
         .filter_map(|block| block.split_once("\n```"));
     blocks
         .filter_map(|(block, _)| block.strip_prefix("$ burstctl "))
-        .filter(|block| !block.starts_with("preview") && !block.starts_with("doctor"))
+        .filter(|block| {
+            !["preview", "doctor", "hpa lint --all-namespaces"]
+                .iter()
+                .any(|start| block.starts_with(start))
+        })
         .map(|block| block.split_once('\n').unwrap_or((block, "")))
         .collect()
 }

@@ -76,6 +76,7 @@ fn a_retry_after_is_reported_at_once_and_not_waited_for() {
         &["doctor"],
         &["policy", "check"],
         &["hpa", "explain", "--context", "", "shop/web"],
+        &["hpa", "lint", "-A"],
     ] {
         let (output, code) = cluster.run(args);
         assert_eq!(code, Some(2), "{args:?}: {output}");
@@ -87,11 +88,12 @@ fn a_retry_after_is_reported_at_once_and_not_waited_for() {
 }
 
 /// The commands that read a cluster.
-const READERS: [&[&str]; 5] = [
+const READERS: [&[&str]; 6] = [
     &["preview"],
     &["doctor"],
     &["policy", "check"],
     &["hpa", "explain", "-n", "shop", "web"],
+    &["hpa", "lint", "-A"],
     &["preview", "-n", "shop"],
 ];
 
@@ -113,7 +115,11 @@ fn an_api_that_cannot_be_reached_is_reported_in_one_line() {
 #[test]
 fn a_namespace_that_does_not_exist_is_an_error() {
     let cluster = Cluster::responding("404 Not Found");
-    for args in [&["preview", "-n", "shop"][..], &["hpa", "explain", "-n", "shop", "web"]] {
+    for args in [
+        &["preview", "-n", "shop"][..],
+        &["hpa", "explain", "-n", "shop", "web"],
+        &["hpa", "lint", "-n", "shop"],
+    ] {
         let (output, code) = cluster.run(args);
         assert_eq!(code, Some(2), "{args:?}: {output}");
         assert!(

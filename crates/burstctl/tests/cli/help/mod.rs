@@ -188,7 +188,6 @@ fn a_cluster_option_that_a_command_would_ignore_is_refused() {
         (&["--kubeconfig", "a", "version"], "--kubeconfig"),
         (&["proxy", "-n", "shop"], "--namespace"),
         (&["doctor", "-A"], "--all-namespaces"),
-        (&["hpa", "lint", "-A"], "--all-namespaces"),
         (
             &["-n", "shop", "doctor", "--admin", "http://127.0.0.1:1"],
             "--namespace",

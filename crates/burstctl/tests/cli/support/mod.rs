@@ -1,6 +1,8 @@
 //! Helpers for the tests: they run commands in this process and write kubeconfigs.
 
 #[cfg(feature = "live")]
+pub(crate) mod api;
+#[cfg(feature = "live")]
 pub(crate) mod kubeconfig;
 #[cfg(feature = "live")]
 pub(crate) mod service_account;
@@ -57,6 +59,11 @@ pub(crate) fn burstctl_styled(args: &[&str], stdin: impl AsRef<[u8]>, styled: bo
     let outcome = run(&Burstctl::try_parse_from(args).unwrap(), &mut terminal);
     drop(terminal);
     (outcome, out.text(), messages.text())
+}
+
+/// Returns text that was wrapped at 80 columns as one line with single spaces.
+pub(crate) fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Runs `burstctl hpa …` and returns its outcome and output as one text.

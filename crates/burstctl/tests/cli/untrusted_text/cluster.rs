@@ -1,57 +1,13 @@
 //! Runs every command that reads from a cluster or an Envoy, with responses that contain hostile text.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::process::Command;
-use std::thread;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::text::{Printed, all_parts, violation};
+use crate::support::api::{Answers, serve};
 use crate::support::kubeconfig::kubeconfig;
-
-/// Returns the status and the body for a path.
-type Answers = fn(path: &str) -> (u16, Value);
-
-/// Starts a server and returns its URL. The server runs until the test ends.
-fn serve(answers: Answers) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let server = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // A command may disconnect before it has read the whole response.
-            thread::spawn(move || drop(answer(&stream, answers)));
-        }
-    });
-    server
-}
-
-/// Responds to every request of a connection.
-fn answer(mut stream: &TcpStream, answers: Answers) -> io::Result<()> {
-    let mut requests = BufReader::new(stream);
-    loop {
-        let (mut path, mut length, mut line) = (String::new(), 0, String::new());
-        while requests.read_line(&mut line)? > 2 {
-            if path.is_empty() {
-                path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            line.clear();
-        }
-        if path.is_empty() {
-            return Ok(());
-        }
-        requests.read_exact(&mut vec![0; length])?;
-        let (status, body) = answers(&path);
-        let body = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
-        let length = body.len();
-        let head = format!("HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n");
-        stream.write_all(format!("{head}{body}").as_bytes())?;
-    }
-}
 
 fn failure(status: u16) -> (u16, Value) {
     let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": all_parts(), "reason": all_parts(),
@@ -196,6 +152,8 @@ fn text_from_a_cluster_is_escaped() {
             &["policy", "check"],
             &["policy", "check", "-o", "json"],
             &["policy", "check", "--write-status"],
+            &["hpa", "lint", "-A"],
+            &["hpa", "lint", "-A", "-o", "json"],
             &["hpa", "explain", "--context", "", "shop/web"],
             &["hpa", "explain", "--context", "", &foreign],
             &["hpa", "explain", "--context", &foreign, "shop/web"],

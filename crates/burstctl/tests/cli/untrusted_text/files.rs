@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::text::{Printed, any_text, violation};
-use crate::support::{burstctl, burstctl_styled};
+use crate::support::{burstctl, burstctl_styled, unwrapped};
 
 /// The texts in the objects. Each text is used in several fields.
 #[derive(Clone, Debug)]
@@ -246,9 +246,13 @@ fn short_text_is_shown_whole_and_long_text_is_cut() {
         let hpa = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
             "spec": spec});
         let (_, out, _) = burstctl(&["hpa", "lint", "-"], hpa.to_string());
-        out.lines().next().unwrap().to_owned()
+        let (_, first) = out.split_once("= note: ").unwrap();
+        unwrapped(first.split("\n\n").next().unwrap())
     };
-    assert!(output("a\u{1b}[31m\nb").starts_with("error[apiserver]: default/a␛[31m␊b: metadata.name: "));
+    assert_eq!(
+        output("a\u{1b}[31m\nb"),
+        "default/a␛[31m␊b: metadata.name: invalid value"
+    );
     let fits = "x".repeat(LONGEST - 100);
     assert!(output(&fits).contains(&format!("{fits}: metadata.name: invalid value")));
     let long = output(&"x".repeat(10 * LONGEST));
