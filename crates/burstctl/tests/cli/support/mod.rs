@@ -2,6 +2,7 @@
 
 #[cfg(feature = "live")]
 pub(crate) mod kubeconfig;
+pub(crate) mod screen;
 #[cfg(feature = "live")]
 pub(crate) mod service_account;
 
