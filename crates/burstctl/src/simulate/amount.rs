@@ -1,11 +1,8 @@
 //! Amounts of load as a user writes them: `100rps`, `400%`, `1.5k`, `10x`.
 
-use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use burst_hpa::Quantity;
-
-use crate::unit::format_milli;
 
 /// An amount with its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,17 +87,6 @@ fn milli(number: &str, text: &str) -> Result<i64, AmountError> {
     match quantity.milli_value() {
         negative if negative < 0 => Err(AmountError::Negative(text.to_owned())),
         milli => Ok(milli),
-    }
-}
-
-impl Display for Amount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = format_milli(self.milli.into());
-        match self.unit {
-            AmountUnit::Unwritten => write!(f, "{number}"),
-            AmountUnit::Percent => write!(f, "{number} %"),
-            AmountUnit::RequestsPerSecond => write!(f, "{number} rps"),
-        }
     }
 }
 

@@ -137,14 +137,20 @@ impl MetricLoad {
         }
     }
 
+    /// Formats an amount of load in its unit: `200 rps`, `400 %`, `64Mi`.
+    fn show(&self, milli: i64) -> String {
+        match self.unit() {
+            " rps" => format!("{} rps", format_milli(milli.into())),
+            _ => self.model.unit.exact(milli),
+        }
+    }
+
     /// Returns a line for the lowest and the highest load.
     pub(super) fn describe_load(&self, (least, most): (i64, i64)) -> String {
-        let (name, unit) = (self.label(), self.unit());
-        let (least, most) = (format_milli(least.into()), format_milli(most.into()));
-        if least == most {
-            format!("load: {least}{unit} of {name}")
-        } else {
-            format!("load: {least} to {most}{unit} of {name}")
+        let (name, most) = (self.label(), self.show(most));
+        match self.show(least) {
+            least if least == most => format!("load: {most} of {name}"),
+            least => format!("load: {least} to {most} of {name}"),
         }
     }
 
@@ -193,17 +199,23 @@ impl MetricLoad {
     /// # Errors
     /// The target is a total, or the load is too large.
     pub fn at_target(&self, replicas: i32) -> Result<i64, LevelError> {
-        let target = match self.model.target {
-            TargetValue::Utilization(percent) => i64::from(percent) * 1000,
-            TargetValue::AverageValue(milli) => milli,
-            TargetValue::Value(_) => return Err(LevelError::Total(self.model.name.clone())),
-        };
+        if matches!(self.model.target, TargetValue::Value(_)) {
+            return Err(LevelError::Total(self.model.name.clone()));
+        }
+        let target = self.target_milli();
         let one = match self.capacity {
             Some(capacity) if self.is_converted() => converted(target, capacity.milli, FULL),
             _ => Some(target),
         };
         one.and_then(|one| one.checked_mul(replicas.into()))
             .ok_or(LevelError::TooLarge)
+    }
+
+    fn target_milli(&self) -> i64 {
+        match self.model.target {
+            TargetValue::Utilization(percent) => i64::from(percent) * 1000,
+            TargetValue::AverageValue(milli) | TargetValue::Value(milli) => milli,
+        }
     }
 
     /// Returns a level in thousandths; a multiple is one of `base`. The HPA has `metrics` metrics.
@@ -298,29 +310,20 @@ impl Display for MetricLoad {
                 "{name}, as its target is a total; --pod-capacity says what a pod serves"
             );
         };
-        let number = format_milli(milli.into());
+        let amount = self.show(milli);
         match source {
-            CapacitySource::Option(unit) => {
-                let amount = Amount { milli, unit };
-                write!(f, "a pod serves {amount}")?;
-                match (unit, self.is_converted()) {
-                    (AmountUnit::RequestsPerSecond, true) => write!(f, " with 100 % of its {name} request"),
-                    (AmountUnit::RequestsPerSecond, false) => Ok(()),
-                    (AmountUnit::Percent, _) => write!(f, " of its {name} request"),
-                    (AmountUnit::Unwritten, _) => write!(f, " of {name}"),
-                }
+            CapacitySource::Option(AmountUnit::RequestsPerSecond) if self.is_converted() => {
+                write!(f, "a pod serves {amount} with 100 % of its {name} request")
             }
+            CapacitySource::Option(AmountUnit::RequestsPerSecond) => write!(f, "a pod serves {amount}"),
+            CapacitySource::Option(AmountUnit::Percent) => write!(f, "a pod serves {amount} of its {name} request"),
+            CapacitySource::Option(AmountUnit::Unwritten) => write!(f, "a pod serves {amount} of {name}"),
             CapacitySource::Request => write!(f, "a pod serves what 100 % of its {name} request can"),
             CapacitySource::Target { tolerance } => {
-                let percent = rounded(tolerance * 100.0);
-                let (unit, target) = match self.model.target {
-                    TargetValue::Utilization(target) => (" %", i64::from(target) * 1000),
-                    TargetValue::AverageValue(target) | TargetValue::Value(target) => ("", target),
-                };
-                let target = format_milli(target.into());
+                let (target, percent) = (self.show(self.target_milli()), rounded(tolerance * 100.0));
                 write!(
                     f,
-                    "a pod serves {number}{unit} of {name}: its target {target}{unit} and {percent} % tolerance"
+                    "a pod serves {amount} of {name}: its target {target} and {percent} % tolerance"
                 )
             }
         }

@@ -31,6 +31,11 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
+    /// Whether nothing but the time is different.
+    fn is_like(&self, other: &Self) -> bool {
+        (self.demand, self.ready, self.replicas) == (other.demand, other.ready, other.replicas)
+    }
+
     /// How many ready pods were missing.
     #[must_use]
     pub fn missing(&self) -> i32 {
@@ -49,15 +54,7 @@ impl Timeline {
     /// Appends a span; equal neighbours become one.
     pub fn push(&mut self, span: Span) {
         match self.spans.last_mut() {
-            Some(last)
-                if (Span {
-                    start: span.start,
-                    end: span.end,
-                    ..*last
-                }) == span =>
-            {
-                last.end = span.end;
-            }
+            Some(last) if last.is_like(&span) => last.end = span.end,
             _ => self.spans.push(span),
         }
     }

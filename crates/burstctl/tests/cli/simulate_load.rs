@@ -210,6 +210,61 @@ fn a_load_without_meaning_is_refused_in_words() {
     }
 }
 
+/// A number with a unit is easier to check than bytes.
+#[test]
+fn the_assumptions_are_named_with_their_units() {
+    let memory = resource("memory", &json!({"type": "AverageValue", "averageValue": "64Mi"}));
+    for (metric, args, lines) in [
+        (
+            requests(),
+            &[][..],
+            [
+                "  load: 20 to 100 of requests",
+                "  assumed: a pod serves 11 of requests: its target 10 and 10 % tolerance",
+            ],
+        ),
+        (
+            memory,
+            &[],
+            [
+                "  load: 128Mi to 640Mi of memory",
+                "  assumed: a pod serves 70.4Mi of memory: its target 64Mi and 10 % tolerance",
+            ],
+        ),
+        (
+            cpu(),
+            &[],
+            [
+                "  load: 100 % to 500 % of cpu",
+                "  assumed: a pod serves what 100 % of its cpu request can",
+            ],
+        ),
+        (
+            cpu(),
+            &["--pod-capacity", "20rps"],
+            [
+                "  load: 20 rps to 100 rps of cpu",
+                "  assumed: a pod serves 20 rps with 100 % of its cpu request",
+            ],
+        ),
+        (
+            requests(),
+            &["--pod-capacity", "20rps"],
+            [
+                "  load: 20 rps to 100 rps of requests",
+                "  assumed: a pod serves 20 rps",
+            ],
+        ),
+    ] {
+        let args = [&["simulate", "-", "--load", "spike:5x", "--startup", "1m30s"], args].concat();
+        let (_, out, _) = hpa_command(&args, hpa(&json!([metric])));
+        let [load, capacity] = lines;
+        for line in [load, capacity, "  assumed: a new pod is ready after 1m30s (--startup)"] {
+            assert!(out.lines().any(|shown| shown == line), "{line}\n{out}");
+        }
+    }
+}
+
 /// Returns the block of the README that begins with `start`.
 fn readme_block(start: &str) -> String {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
