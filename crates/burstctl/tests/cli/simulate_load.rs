@@ -104,8 +104,13 @@ fn requests_per_second_load_the_cpu_of_a_pod_with_a_known_capacity() {
     assert_eq!(loads(&steps, "cpu", &[0, 60]), ["20", "200"]);
     assert_eq!(answer["peakNeeded"], 10);
     let replicas = |second: u64| steps.iter().find(|step| step["seconds"] == second).unwrap()["replicas"].clone();
-    // Two pods measure at most 100 % of their requests, so their number doubles. 200 rps need 20 pods at 50 %.
+    // 200 rps need 20 pods at 50 %.
     assert_eq!([60, 75, 90, 105, 120].map(replicas), [4, 8, 16, 20, 20]);
+    // Busy pods measure 100 % of their requests and no more: at a target of 80 % their number grows by a quarter.
+    let busy = resource("cpu", &json!({"type": "Utilization", "averageUtilization": 80}));
+    let (steps, _) = simulated(&json!([busy]), &args);
+    let replicas = |second: u64| steps.iter().find(|step| step["seconds"] == second).unwrap()["replicas"].clone();
+    assert_eq!([60, 75, 90].map(replicas), [3, 4, 5]);
     let (twenty, _) = simulated(&json!([cpu()]), &["--load", "1x", "--pod-capacity", "20rps"]);
     assert_eq!(loads(&twenty, "cpu", &[0]), ["20"], "two pods at half of 20 rps");
 }
