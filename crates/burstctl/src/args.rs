@@ -10,6 +10,7 @@ mod output;
 mod parse;
 mod policy;
 mod shell;
+mod simulate;
 
 #[cfg(feature = "live")]
 pub use cluster::ClusterArgs;
@@ -20,6 +21,7 @@ pub use output::{LintFormat, OutputFormat, SimulateFormat};
 pub use parse::parse;
 pub use policy::{DefaultDecisionArg, PolicyAdmissionArgs, PolicyArgs, PolicyTestArgs};
 pub use shell::{CompletionArgs, ManArgs, VersionArgs};
+pub use simulate::SimulateArgs;
 
 use std::path::PathBuf;
 
@@ -167,7 +169,7 @@ pub enum HpaCommand {
     /// Explain HPAs in words and numbers
     #[command(after_long_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
-    /// Simulate the HPA controller over a changing load
+    /// Simulate the HPA controller over a changing load: were there enough pods?
     #[command(after_long_help = examples::SIMULATE)]
     Simulate(SimulateArgs),
 }
@@ -249,30 +251,6 @@ pub struct ExplainArgs {
     /// Explain the status in the file too: the controller's last decision.
     #[arg(long)]
     pub status: bool,
-    /// The Kubernetes version whose rules apply.
-    #[command(flatten)]
-    pub cluster: KubernetesArgs,
-}
-
-/// The arguments of `burstctl hpa simulate`.
-#[derive(Debug, Args)]
-#[command(next_line_help = true)]
-pub struct SimulateArgs {
-    /// The file with one HPA and optionally its target; `-` is stdin.
-    pub file: PathBuf,
-    /// The load over time: CSV with a header line, a column `seconds` and
-    /// a column for each metric; `-` is stdin
-    #[arg(long, value_name = "FILE")]
-    pub trace: PathBuf,
-    /// The output format of the simulation.
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: SimulateFormat,
-    /// Replicas at the start; the default is minReplicas.
-    #[arg(long)]
-    pub replicas: Option<i32>,
-    /// Seconds until a new pod is ready.
-    #[arg(long, default_value_t = 0)]
-    pub startup: u32,
     /// The Kubernetes version whose rules apply.
     #[command(flatten)]
     pub cluster: KubernetesArgs,

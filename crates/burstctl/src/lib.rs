@@ -19,6 +19,7 @@ pub mod args;
 mod deserialize;
 #[cfg(feature = "live")]
 pub mod doctor;
+mod duration;
 pub mod explain;
 pub mod finding;
 mod hpa;

@@ -17,7 +17,14 @@ pub struct Terminal<'a> {
     stdin: Box<dyn Read + 'a>,
     data: Printer<'a>,
     messages: Printer<'a>,
+    columns: usize,
 }
+
+/// The columns of a pipe or a file.
+const COLUMNS: usize = 80;
+
+/// The most columns of a plot, however wide the terminal is.
+const MOST_COLUMNS: usize = 100;
 
 impl<'a> Terminal<'a> {
     /// The streams of this process.
@@ -25,7 +32,14 @@ impl<'a> Terminal<'a> {
     pub fn new() -> Self {
         let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
         let out = io::BufWriter::new(io::stdout().lock());
-        Self::with_streams(io::stdin().lock(), out, io::stderr().lock(), styled)
+        let columns = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        Self {
+            columns: columns
+                .filter(|columns| *columns > 0)
+                .unwrap_or(COLUMNS)
+                .min(MOST_COLUMNS),
+            ..Self::with_streams(io::stdin().lock(), out, io::stderr().lock(), styled)
+        }
     }
 
     /// Uses `stdin` for `-`, `out` for data and `messages` for the rest; `styled` adds colours to the data.
@@ -34,7 +48,14 @@ impl<'a> Terminal<'a> {
             stdin: Box::new(stdin),
             data: Printer::new(out, styled),
             messages: Printer::new(messages, false),
+            columns: COLUMNS,
         }
+    }
+
+    /// Returns the columns for the data: those of the terminal, at most 100, or 80 if the data goes elsewhere.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns
     }
 
     /// Returns the stream for `-`.

@@ -11,7 +11,7 @@ pub(super) const HPA: &str = "\
 Examples:
   burstctl hpa lint manifests/
   burstctl hpa render short.yaml | kubectl apply -f -
-  burstctl hpa simulate hpa.yaml --trace load.csv";
+  burstctl hpa simulate hpa.yaml --load spike:10x";
 
 pub(super) const COMPLETION: &str = "\
 Examples:
@@ -56,7 +56,8 @@ Examples:
 
 pub(super) const SIMULATE: &str = "\
 Examples:
-  burstctl hpa simulate hpa.yaml --trace load.csv
+  burstctl hpa simulate hpa.yaml --load spike:10x --output plot
+  burstctl hpa simulate hpa.yaml --load ramp:from=100rps,500rps --pod-capacity 20rps
   burstctl hpa simulate hpa.yaml --trace load.csv --output svg > load.svg";
 
 pub(super) const ISTIO_RENDER: &str = "\

@@ -45,10 +45,10 @@ pub enum LintFormat {
 /// The output format of a simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SimulateFormat {
-    /// A line for each sync in which something changed.
+    /// A line for each sync in which something changed, and the answer.
     #[default]
     Table,
-    /// One JSON object for each sync.
+    /// One JSON object for each sync, and then the answer.
     Json,
     /// A plot of text characters.
     Plot,

@@ -1,23 +1,32 @@
 //! `burstctl hpa simulate`
 
+use std::fmt::Display;
 use std::io::{self, Read};
 use std::path::Path;
 
+use burst_hpa::simulate::{Plan, Tolerance};
 use burst_hpa::{defaulted, validate};
+use clap::builder::styling::Style;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
 
 use super::{Outcome, Terminal};
 use crate::args::{SimulateArgs, SimulateFormat};
 use crate::explain::controller_options;
 use crate::hpa;
 use crate::input::Input;
+use crate::metric_model::MetricModel;
 use crate::objects::Object;
 use crate::printer::Printer;
 use crate::short_form::ScaleTargets;
-use crate::simulate::{Scenario, SyncStep, Trace, json, plot, simulate as run_simulation, svg, table};
+use crate::simulate::{
+    Assumptions, Figure, LoadShape, MetricLoad, Scenario, Simulation, Summary, Trace, json, plot,
+    simulate as run_simulation, svg, table,
+};
 
-/// Runs the simulated controller over a trace.
+/// Runs the simulated controller under a load.
 pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outcome {
-    if [&args.file, &args.trace].iter().all(|path| *path == Path::new("-")) {
+    let trace_is_stdin = args.load.trace.as_deref() == Some(Path::new("-"));
+    if args.file == Path::new("-") && trace_is_stdin {
         terminal.message("only one of the HPA and the trace can come from stdin");
         return Outcome::Incomplete;
     }
@@ -34,17 +43,17 @@ pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outc
         terminal.message(format_args!("{}: expected one HPA, found {found}", args.file.display()));
         return Outcome::ProblemsFound;
     };
-    let text = match read_trace(&args.trace, terminal.stdin()) {
-        // Invalid UTF-8 is not a number, so the parser reports it with its line.
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+    let load = match read_load(args, terminal) {
+        Ok(load) => load,
         Err(reason) => {
-            terminal.message(format_args!("{}: {reason}", args.trace.display()));
+            terminal.message(reason);
             return Outcome::Incomplete;
         }
     };
-    match simulation(args, object, &targets, &text) {
-        Ok(simulation) => {
-            let written = simulation.write(args.output, terminal.data());
+    match played(args, object, &targets, &load) {
+        Ok(played) => {
+            let columns = terminal.columns();
+            let written = played.write(args.output, columns, terminal.data());
             terminal.finish(written, Outcome::Success)
         }
         Err(InputError::Hpa(reasons)) => {
@@ -57,8 +66,8 @@ pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outc
             }
             Outcome::ProblemsFound
         }
-        Err(InputError::Trace(reason)) => {
-            terminal.message(format_args!("{}:{reason}", args.trace.display()));
+        Err(InputError::Load(reason)) => {
+            terminal.message(reason);
             Outcome::Incomplete
         }
     }
@@ -66,6 +75,30 @@ pub(super) fn simulate(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Outc
 
 fn hpas_of(input: &Input) -> impl Iterator<Item = &Object> {
     input.objects.iter().filter(|object| hpa::is_hpa(object))
+}
+
+/// The load as the user gave it.
+enum Load {
+    Shape(LoadShape),
+    Trace { name: String, text: String },
+}
+
+fn read_load(args: &SimulateArgs, terminal: &mut Terminal<'_>) -> Result<Load, String> {
+    let path = match (args.load.shape, &args.load.trace) {
+        (Some(shape), _) => return Ok(Load::Shape(shape)),
+        (None, Some(path)) => path,
+        // The parser of the arguments requires one of them.
+        (None, None) => return Err("expected --load or --trace".to_owned()),
+    };
+    let name = path.display().to_string();
+    match read_trace(path, terminal.stdin()) {
+        // Invalid UTF-8 is not a number, so the parser reports it with its line.
+        Ok(bytes) => Ok(Load::Trace {
+            name,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }),
+        Err(reason) => Err(format!("{name}: {reason}")),
+    }
 }
 
 fn read_trace(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
@@ -79,42 +112,65 @@ fn read_trace(trace: &Path, stdin: &mut dyn Read) -> io::Result<Vec<u8>> {
 
 enum InputError {
     Hpa(Vec<String>),
-    Trace(String),
+    Load(String),
 }
 
-/// The result of a simulation, with the title and the limits for its plots.
-struct Simulation {
+/// A simulation with what its plots show besides it.
+struct Played {
     title: String,
     min: i32,
     max: i32,
     names: Vec<String>,
-    steps: Vec<SyncStep>,
+    simulation: Simulation,
+    summary: Summary,
 }
 
-impl Simulation {
-    fn write(&self, format: SimulateFormat, printer: &mut Printer<'_>) -> io::Result<()> {
-        let Self {
-            title,
-            min,
-            max,
-            names,
-            steps,
-        } = self;
+impl Played {
+    fn write(&self, format: SimulateFormat, columns: usize, printer: &mut Printer<'_>) -> io::Result<()> {
+        let Simulation { steps, timeline } = &self.simulation;
         match format {
-            SimulateFormat::Table => table(steps, names).iter().try_for_each(|line| printer.line(line)),
-            SimulateFormat::Json => json(steps, names).iter().try_for_each(|step| printer.json(step)),
-            SimulateFormat::Plot => printer.raw(&plot(steps, *min, *max)),
-            SimulateFormat::Svg => printer.raw(&svg(steps, *min, *max, title)),
+            SimulateFormat::Table => {
+                table(steps, &self.names)
+                    .iter()
+                    .try_for_each(|line| printer.line(line))?;
+                printer.line("")?;
+                self.write_summary(printer)
+            }
+            SimulateFormat::Json => {
+                json(steps, &self.names)
+                    .iter()
+                    .try_for_each(|step| printer.json(step))?;
+                printer.json(&self.summary.json())
+            }
+            SimulateFormat::Plot => {
+                for line in plot(timeline, self.min, self.max, columns) {
+                    let parts: Vec<(Style, &dyn Display)> = line
+                        .iter()
+                        .map(|(style, text)| (*style, text as &dyn Display))
+                        .collect();
+                    printer.styled_line(&parts)?;
+                }
+                printer.line("")?;
+                self.write_summary(printer)
+            }
+            SimulateFormat::Svg => printer.raw(&svg(&Figure {
+                title: &self.title,
+                headline: &self.summary.headline(),
+                timeline,
+                min: self.min,
+                max: self.max,
+            })),
         }
+    }
+
+    fn write_summary(&self, printer: &mut Printer<'_>) -> io::Result<()> {
+        printer.styled_line(&[(Style::new().bold(), &self.summary.headline())])?;
+        self.summary.details().iter().try_for_each(|line| printer.line(line))
     }
 }
 
-fn simulation(
-    args: &SimulateArgs,
-    object: &Object,
-    targets: &ScaleTargets<'_>,
-    trace: &str,
-) -> Result<Simulation, InputError> {
+fn played(args: &SimulateArgs, object: &Object, targets: &ScaleTargets<'_>, load: &Load) -> Result<Played, InputError> {
+    let hpa_error = |reason: String| InputError::Hpa(vec![reason]);
     let options = args.cluster.options();
     let written = hpa::read(object, targets, options).map_err(InputError::Hpa)?;
     let hpa = defaulted(written, options);
@@ -123,21 +179,55 @@ fn simulation(
         return Err(InputError::Hpa(errors.iter().map(ToString::to_string).collect()));
     }
     let namespace = hpa.metadata.namespace.as_deref().unwrap_or("default");
-    let spec = &hpa.spec;
+    let (spec, options) = (&hpa.spec, controller_options(options));
     let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
-    let metrics = spec.metrics.as_ref().map_or(0, Vec::len);
-    let trace = Trace::read(trace, metrics).map_err(|error| InputError::Trace(error.to_string()))?;
+    let plan = Plan::read(namespace, spec).map_err(|error| hpa_error(error.to_string()))?;
+    let models = metric_models(spec).map_err(hpa_error)?;
+    let metrics = MetricLoad::of(models, args.pod_capacity, Tolerance::of(&plan, &options))
+        .map_err(|error| InputError::Load(format!("--pod-capacity: {error}")))?;
     let scenario = Scenario {
         replicas: args.replicas.unwrap_or(min),
+        max_replicas: max,
         startup: args.startup,
     };
-    let steps = run_simulation(namespace, spec, &trace, scenario, &controller_options(options))
-        .map_err(|error| InputError::Hpa(vec![error.to_string()]))?;
-    Ok(Simulation {
+    let trace = trace(load, &metrics, scenario).map_err(InputError::Load)?;
+    let simulation =
+        run_simulation(&plan, &metrics, &trace, scenario, &options).map_err(|error| hpa_error(error.to_string()))?;
+    let assumptions = Assumptions {
+        startup: args.startup,
+        metrics,
+        loads: trace.ranges(),
+        max,
+    };
+    Ok(Played {
         title: hpa::title(object),
         min,
         max,
         names: trace.names,
-        steps,
+        summary: Summary::of(&simulation.timeline, assumptions),
+        simulation,
     })
+}
+
+/// Returns the metrics as the controller reads them.
+fn metric_models(spec: &HorizontalPodAutoscalerSpec) -> Result<Vec<MetricModel>, String> {
+    let invalid = |index: usize| {
+        format!("spec.metrics[{index}]: the controller cannot use this metric; burstctl hpa lint explains why")
+    };
+    let metrics = spec.metrics.iter().flatten().enumerate();
+    metrics
+        .map(|(index, spec)| MetricModel::from_spec(spec).ok_or_else(|| invalid(index)))
+        .collect()
+}
+
+fn trace(load: &Load, metrics: &[MetricLoad], scenario: Scenario) -> Result<Trace, String> {
+    match load {
+        Load::Shape(shape) => shape
+            .trace(metrics, scenario.replicas, scenario.max_replicas)
+            .map_err(|error| format!("--load: {error}")),
+        Load::Trace { name, text } => {
+            let names: Vec<String> = metrics.iter().map(MetricLoad::label).collect();
+            Trace::read(text, &names).map_err(|error| format!("{name}{error}"))
+        }
+    }
 }

@@ -1,11 +1,13 @@
 //! Runs the HPA controller sync by sync: the load becomes metrics, and replicas become pods.
 
-use burst_hpa::simulate::{
-    ControllerOptions, Limit, Observation, Outcome, Plan, Pod, ReadError, Ready, Report, Scale, ScaleSelector, State,
-    Time, sync,
-};
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerSpec;
+use std::time::Duration;
 
+use burst_hpa::simulate::{
+    ControllerOptions, Limit, Observation, Outcome, Plan, Pod, Ready, Report, Scale, ScaleSelector, State, Time, sync,
+};
+
+use super::metric_load::MetricLoad;
+use super::timeline::{Demand, Span, Timeline};
 use super::trace::Trace;
 use crate::metric_model::{MetricModel, containers, pod};
 
@@ -17,6 +19,8 @@ const MAX_PODS: i32 = 5_000;
 pub struct Scenario {
     /// The initial replicas.
     pub replicas: i32,
+    /// `spec.maxReplicas`.
+    pub max_replicas: i32,
     /// The seconds until a new pod is ready.
     pub startup: u32,
 }
@@ -28,6 +32,8 @@ pub struct SyncStep {
     pub seconds: u32,
     /// The load of each metric in thousandths, in the order of the trace.
     pub loads: Vec<Option<i64>>,
+    /// The fewest ready pods that serve the load; `None` if the load does not say it.
+    pub needed: Option<i32>,
     /// The number of pods that are ready.
     pub ready: usize,
     /// The replicas that each metric proposes; `None` for a metric that failed.
@@ -44,66 +50,71 @@ pub struct SyncStep {
     pub reason: Option<String>,
 }
 
-/// Why an HPA cannot be simulated.
-#[derive(Debug, thiserror::Error)]
-pub enum SimulateError {
-    /// Kubernetes would not store the spec.
-    #[error(transparent)]
-    Spec(#[from] ReadError),
-    /// The controller can never use the metric with this index.
-    #[error("spec.metrics[{0}]: the controller cannot use this metric; burstctl hpa lint explains why")]
-    Metric(usize),
-    /// The replicas are negative, or more than a simulation can have.
-    #[error("{0} replicas: 0 to {MAX_PODS} are played")]
-    TooMany(i32),
+/// Replicas that are negative, or more than a simulation can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} replicas: 0 to {MAX_PODS} are played")]
+pub struct TooManyReplicas(i32);
+
+/// What happened in a simulation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Simulation {
+    /// The syncs of the controller.
+    pub steps: Vec<SyncStep>,
+    /// The load and the pods, second by second.
+    pub timeline: Timeline,
 }
 
 /// Simulates the controller with a defaulted spec, from the first second of the trace to the last.
 ///
 /// # Errors
-/// Returns an error if the spec cannot be simulated.
+/// There are too many replicas.
 pub fn simulate(
-    namespace: &str,
-    spec: &HorizontalPodAutoscalerSpec,
+    plan: &Plan,
+    metrics: &[MetricLoad],
     trace: &Trace,
     scenario: Scenario,
     options: &ControllerOptions,
-) -> Result<Vec<SyncStep>, SimulateError> {
-    let plan = Plan::read(namespace, spec)?;
-    let metrics = spec.metrics.iter().flatten().enumerate();
-    let models: Vec<MetricModel> = metrics
-        .map(|(index, spec)| MetricModel::from_spec(spec).ok_or(SimulateError::Metric(index)))
-        .collect::<Result<_, _>>()?;
-    for replicas in [scenario.replicas, spec.max_replicas] {
+) -> Result<Simulation, TooManyReplicas> {
+    for replicas in [scenario.replicas, scenario.max_replicas] {
         if !(0..=MAX_PODS).contains(&replicas) {
-            return Err(SimulateError::TooMany(replicas));
+            return Err(TooManyReplicas(replicas));
         }
     }
-    let mut workload = Workload::new(models, scenario);
+    let mut workload = Workload::new(metrics, scenario);
     let mut state = State::default();
     let (first, last) = trace.span();
-    let period = usize::try_from(options.sync_period.as_secs()).unwrap_or(15).max(1);
-    let mut steps = Vec::new();
-    for seconds in (first..=last).step_by(period) {
+    let period = u32::try_from(options.sync_period.as_secs()).unwrap_or(15).max(1);
+    let mut simulation = Simulation::default();
+    for seconds in (first..=last).step_by(usize::try_from(period).unwrap_or(15)) {
         let now = Time::from_secs(seconds.into());
         workload.update_readiness(now);
-        let observation = workload.observation(trace.at(seconds), now);
-        let (next, report) = sync(&plan, &observation, options, state, now);
+        let loads = trace.at(seconds);
+        let observation = workload.observation(loads, now);
+        let (next, report) = sync(plan, &observation, options, state, now);
         state = next;
         workload.scale(report.replicas.unwrap_or(workload.replicas()), now);
-        steps.push(sync_step(
-            seconds,
-            trace.at(seconds),
-            &observation,
-            &report,
-            workload.replicas(),
-        ));
+        let needed = demand(metrics, loads).map(|demand| demand.replicas);
+        let step = sync_step(seconds, loads, needed, &observation, &report, workload.replicas());
+        simulation.steps.push(step);
+        // The last line of a trace ends it. A trace of one line has one second.
+        let end = last.max(first + 1).min(seconds.saturating_add(period));
+        (seconds..end).for_each(|second| simulation.timeline.push(workload.span(trace.at(second), second)));
     }
-    Ok(steps)
+    Ok(simulation)
+}
+
+/// Returns the load in pods, for the metric that needs the most; `None` if no metric says it.
+fn demand(metrics: &[MetricLoad], loads: &[Option<i64>]) -> Option<Demand> {
+    let demands = metrics
+        .iter()
+        .zip(loads)
+        .filter_map(|(metric, load)| metric.demand(*load.as_ref()?));
+    demands.max_by(|one, other| one.pods.total_cmp(&other.pods))
 }
 
 /// The workload and its pods, the oldest first.
-struct Workload {
+struct Workload<'a> {
+    metrics: &'a [MetricLoad],
     models: Vec<MetricModel>,
     containers: Vec<String>,
     startup: u32,
@@ -111,10 +122,12 @@ struct Workload {
     created: usize,
 }
 
-impl Workload {
+impl<'a> Workload<'a> {
     /// Creates the initial pods, which have been ready for a day.
-    fn new(models: Vec<MetricModel>, scenario: Scenario) -> Self {
+    fn new(metrics: &'a [MetricLoad], scenario: Scenario) -> Self {
+        let models: Vec<MetricModel> = metrics.iter().map(|metric| metric.model.clone()).collect();
         let mut workload = Self {
+            metrics,
             containers: containers(&models),
             models,
             startup: 0,
@@ -150,8 +163,31 @@ impl Workload {
         }
     }
 
+    /// The time at which a pod is ready, if it is not.
+    fn ready_at(&self, pod: &Pod) -> Option<Time> {
+        let startup = Duration::from_secs(self.startup.into());
+        let starts = pod.ready.is_some_and(|ready| ready.status == Some(false));
+        pod.started.filter(|_| starts).map(|started| started + startup)
+    }
+
+    /// The second that begins at `second`, if the replicas do not change in it.
+    fn span(&self, loads: &[Option<i64>], second: u32) -> Span {
+        let now = Time::from_secs(second.into());
+        // The oldest pods come first, and so do those that are ready.
+        let ready = self
+            .pods
+            .partition_point(|pod| self.ready_at(pod).is_none_or(|ready_at| ready_at <= now));
+        Span {
+            start: second,
+            end: second + 1,
+            demand: demand(self.metrics, loads),
+            ready: i32::try_from(ready).unwrap_or(i32::MAX),
+            replicas: self.replicas(),
+        }
+    }
+
     fn update_readiness(&mut self, now: Time) {
-        let startup = std::time::Duration::from_secs(self.startup.into());
+        let startup = Duration::from_secs(self.startup.into());
         for pod in &mut self.pods {
             let Some(ready_at) = pod.started.map(|started| started + startup) else {
                 continue;
@@ -167,8 +203,11 @@ impl Workload {
 
     fn observation(&self, loads: &[Option<i64>], now: Time) -> Observation {
         let containers = self.containers.len();
-        let reading = |(model, load): (&MetricModel, &Option<i64>)| match load {
-            Some(load) => Ok(model.reading(*load, &self.pods, containers, now)),
+        let ready = self.pods.iter().filter(|pod| is_ready(pod)).count();
+        let reading = |(metric, load): (&MetricLoad, &Option<i64>)| match load {
+            Some(load) => Ok(metric
+                .model
+                .reading(metric.measured(*load, ready), &self.pods, containers, now)),
             None => Err("the trace has no value for it".to_owned()),
         };
         Observation {
@@ -178,7 +217,7 @@ impl Workload {
                 selector: ScaleSelector::Valid,
             }),
             pods: self.pods.clone(),
-            readings: self.models.iter().zip(loads).map(reading).collect(),
+            readings: self.metrics.iter().zip(loads).map(reading).collect(),
             write: Ok(()),
         }
     }
@@ -187,12 +226,12 @@ impl Workload {
 fn sync_step(
     seconds: u32,
     loads: &[Option<i64>],
+    needed: Option<i32>,
     observation: &Observation,
     report: &Report,
     replicas: i32,
 ) -> SyncStep {
     let decision = report.decision.as_ref();
-    let ready = |pod: &&Pod| pod.ready.is_some_and(|ready| ready.status == Some(true));
     let limited_by = decision.and_then(|decision| match (decision.limit, decision.stabilization) {
         (_, Some(_)) => Some("stabilization"),
         (Some(limit), None) => Some(limit_name(limit)),
@@ -201,7 +240,8 @@ fn sync_step(
     SyncStep {
         seconds,
         loads: loads.to_vec(),
-        ready: observation.pods.iter().filter(ready).count(),
+        needed,
+        ready: observation.pods.iter().filter(|pod| is_ready(pod)).count(),
         proposals: report
             .proposals
             .iter()
@@ -213,6 +253,10 @@ fn sync_step(
         held_by: limited_by,
         reason: reason(report),
     }
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    pod.ready.is_some_and(|ready| ready.status == Some(true))
 }
 
 fn limit_name(limit: Limit) -> &'static str {

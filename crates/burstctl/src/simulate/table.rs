@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::engine::SyncStep;
 use crate::unit::format_milli;
 
-/// Returns the lines of a table. It omits syncs in which nothing changed.
+/// Returns the lines of a table. It omits syncs in which nothing but the load changed.
 #[must_use]
 pub fn table(steps: &[SyncStep], names: &[String]) -> Vec<String> {
     let mut head = vec!["seconds".to_owned()];
     head.extend(names.iter().cloned());
-    head.extend(["ready", "proposal", "replicas", "held by", "why"].map(str::to_owned));
+    head.extend(["needed", "ready", "proposal", "replicas", "held by", "why"].map(str::to_owned));
     let mut rows = vec![head];
     let mut before: Option<&SyncStep> = None;
     for step in steps {
@@ -30,7 +30,7 @@ pub fn table(steps: &[SyncStep], names: &[String]) -> Vec<String> {
 fn is_same(one: &SyncStep, other: &SyncStep) -> bool {
     let summary = |step: &SyncStep| {
         (
-            step.loads.clone(),
+            step.needed,
             step.ready,
             step.proposal,
             step.replicas,
@@ -48,8 +48,10 @@ fn cells(step: &SyncStep) -> Vec<String> {
             .iter()
             .map(|load| load.map_or("-".to_owned(), |milli| format_milli(milli.into()))),
     );
+    let number = |replicas: Option<i32>| replicas.map_or("-".to_owned(), |replicas| replicas.to_string());
+    cells.push(number(step.needed));
     cells.push(step.ready.to_string());
-    cells.push(step.proposal.map_or("-".to_owned(), |proposal| proposal.to_string()));
+    cells.push(number(step.proposal));
     cells.push(step.replicas.to_string());
     cells.push(step.held_by.unwrap_or_default().to_owned());
     cells.push(step.reason.clone().unwrap_or_default());
@@ -88,7 +90,7 @@ pub fn json(steps: &[SyncStep], names: &[String]) -> Vec<Value> {
         let load = |load: &Option<i64>| load.map_or(Value::Null, |milli| format_milli(milli.into()).into());
         let loads: serde_json::Map<String, Value> = names.iter().cloned().zip(step.loads.iter().map(load)).collect();
         json!({
-            "seconds": step.seconds, "load": loads, "ready": step.ready, "proposals": step.proposals,
+            "seconds": step.seconds, "load": loads, "needed": step.needed, "ready": step.ready, "proposals": step.proposals,
             "proposal": step.proposal, "stabilized": step.stabilized, "replicas": step.replicas,
             "heldBy": step.held_by, "reason": step.reason,
         })

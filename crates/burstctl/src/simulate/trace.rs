@@ -2,8 +2,10 @@
 
 use burst_hpa::Quantity;
 
+use super::prometheus::{PrometheusError, points};
+
 /// The longest trace. A day already has 5,760 syncs.
-const MAX_SECONDS: u32 = 7 * 24 * 3600;
+pub(super) const MAX_SECONDS: u32 = 7 * 24 * 3600;
 
 /// A load over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,35 +15,56 @@ pub struct Trace {
     rows: Vec<LoadPoint>,
 }
 
+/// The loads from a second on, until the next point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct LoadPoint {
-    seconds: u32,
+pub(super) struct LoadPoint {
+    pub(super) seconds: u32,
     /// The load of each metric in thousandths; `None` if the metric has no value.
-    loads: Vec<Option<i64>>,
+    pub(super) loads: Vec<Option<i64>>,
 }
 
-/// Why a trace cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{line}: {reason}")]
-pub struct TraceError {
-    line: usize,
-    reason: String,
+/// Why a trace cannot be read. The text continues that of a file's name: `:3: …`, or `: …` without a line.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// A line of a CSV file.
+    #[error(":{line}: {reason}")]
+    Line {
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An answer of Prometheus.
+    #[error(": {0}")]
+    Prometheus(#[from] PrometheusError),
 }
 
 impl Trace {
-    /// Parses a trace with `metrics` load columns.
+    /// Makes a trace of points whose seconds grow.
+    pub(super) fn new(names: Vec<String>, points: Vec<LoadPoint>) -> Self {
+        Self { names, rows: points }
+    }
+
+    /// Parses a trace with a load for each metric: CSV, or an answer of Prometheus, whose loads get these names.
     ///
     /// # Errors
-    /// Returns the first line that is invalid.
-    pub fn read(text: &str, metrics: usize) -> Result<Self, TraceError> {
+    /// Returns the first line that is invalid, or why the answer is no trace.
+    pub fn read(text: &str, metrics: &[String]) -> Result<Self, TraceError> {
         // Spreadsheets write a byte order mark at the start of their CSV files.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.trim_start().starts_with('{') {
+            return Ok(Self::new(metrics.to_vec(), points(text, metrics.len())?));
+        }
+        Self::read_csv(text, metrics.len())
+    }
+
+    fn read_csv(text: &str, metrics: usize) -> Result<Self, TraceError> {
         let mut lines = text
             .lines()
             .enumerate()
             .map(|(index, line)| (index + 1, line.trim()))
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let error_at = |line: usize, reason: String| TraceError { line, reason };
+        let error_at = |line: usize, reason: String| TraceError::Line { line, reason };
         let (number, head) = lines
             .next()
             .ok_or_else(|| error_at(1, "expected a head such as seconds,cpu".to_owned()))?;
@@ -76,6 +99,20 @@ impl Trace {
     pub fn span(&self) -> (u32, u32) {
         let seconds = |row: Option<&LoadPoint>| row.map_or(0, |row| row.seconds);
         (seconds(self.rows.first()), seconds(self.rows.last()))
+    }
+
+    /// Returns the lowest and the highest load of each metric, in thousandths; `None` for one without any.
+    #[must_use]
+    pub fn ranges(&self) -> Vec<Option<(i64, i64)>> {
+        let range = |metric: usize| {
+            let loads = || {
+                self.rows
+                    .iter()
+                    .filter_map(|row| row.loads.get(metric).copied().flatten())
+            };
+            Some((loads().min()?, loads().max()?))
+        };
+        (0..self.names.len()).map(range).collect()
     }
 
     /// Returns the load of each metric at a second, in thousandths.
@@ -115,19 +152,37 @@ fn load(cell: &str) -> Result<Option<i64>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Trace;
+    use super::{Trace, TraceError};
+
+    fn read(text: &str, metrics: usize) -> Result<Trace, TraceError> {
+        Trace::read(text, &vec!["cpu".to_owned(); metrics])
+    }
+
+    #[test]
+    fn an_answer_of_prometheus_is_recognized() {
+        let answer =
+            r#" {"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[[7,"1.5"]]}]}}"#;
+        let trace = read(answer, 1).unwrap();
+        assert_eq!(
+            (trace.names.as_slice(), trace.at(0)),
+            (&["cpu".to_owned()][..], &[Some(1500)][..])
+        );
+        let error = read("{}", 1).unwrap_err().to_string();
+        assert_eq!(error, ": Prometheus refused the query: it gives no reason");
+    }
 
     #[test]
     fn a_load_holds_until_the_next_line() {
-        let trace = Trace::read("# a day\nseconds, cpu, queue\n0, 1.5, 10\n60,, 1k\n", 2).unwrap();
+        let trace = read("# a day\nseconds, cpu, queue\n0, 1.5, 10\n60,, 1k\n", 2).unwrap();
         assert_eq!(trace.span(), (0, 60));
         assert_eq!(trace.at(59), [Some(1500), Some(10_000)]);
         assert_eq!(trace.at(60), [None, Some(1_000_000)]);
+        assert_eq!(trace.ranges(), [Some((1500, 1500)), Some((10_000, 1_000_000))]);
     }
 
     #[test]
     fn a_byte_order_mark_and_windows_line_ends_are_accepted() {
-        let trace = Trace::read("\u{feff}seconds,cpu\r\n0,1.5\r\n", 1).unwrap();
+        let trace = read("\u{feff}seconds,cpu\r\n0,1.5\r\n", 1).unwrap();
         assert_eq!(trace.at(0), [Some(1500)]);
     }
 
@@ -148,13 +203,13 @@ mod tests {
                 "2: seconds: \"-1\" is not a whole number from 0 to 604800",
             ),
         ] {
-            assert_eq!(Trace::read(text, 1).unwrap_err().to_string(), error);
+            assert_eq!(read(text, 1).unwrap_err().to_string(), format!(":{error}"));
         }
         assert!(
-            Trace::read("seconds,cpu\n0,much\n", 1)
+            read("seconds,cpu\n0,much\n", 1)
                 .unwrap_err()
                 .to_string()
-                .starts_with("2: \"much\": ")
+                .starts_with(":2: \"much\": ")
         );
     }
 }

@@ -216,9 +216,14 @@ fn a_simulation_has_one_json_object_per_sync() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(lines.len(), 61);
+    assert_eq!(lines.len(), 62, "61 syncs and the answer");
     assert_eq!(lines[4]["replicas"], 4);
     assert_eq!(lines[4]["heldBy"], "scale-up rate");
+    assert_eq!(
+        (&lines[4]["needed"], &lines[4]["ready"]),
+        (&Value::from(9), &Value::from(2))
+    );
+    assert_eq!(lines[61]["summary"]["peakReplicas"], 12);
 }
 
 /// Recorded from the unmodified controller. The target is 10 per pod, and the load falls from 400 to 20.
@@ -238,17 +243,15 @@ fn replicas_double_each_sync_and_scale_down_waits_five_minutes() {
         hpa.to_str().unwrap(),
         "--trace",
         trace.to_str().unwrap(),
+        "--startup",
+        "0",
         "--output",
         "json",
     ];
     let (_, out, _) = hpa_command(&args, "");
     let replicas: Vec<i64> = out
         .lines()
-        .map(|line| {
-            serde_json::from_str::<Value>(line).unwrap()["replicas"]
-                .as_i64()
-                .unwrap()
-        })
+        .filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["replicas"].as_i64())
         .collect();
     assert_eq!(replicas[..6], [4, 8, 16, 32, 40, 40]);
     let fallen = replicas.iter().position(|replicas| *replicas == 2).unwrap();

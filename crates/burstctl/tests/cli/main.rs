@@ -21,6 +21,8 @@ mod preview;
 mod proxy;
 mod readme;
 mod render_migrate;
+mod simulate_load;
+mod simulate_plot;
 mod support;
 #[cfg(feature = "live")]
 mod unavailable_cluster;

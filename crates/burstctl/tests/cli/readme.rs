@@ -45,7 +45,7 @@ fn every_example_shows_the_real_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let examples = examples(&readme);
-    assert_eq!(examples.len(), 8);
+    assert_eq!(examples.len(), 9);
     for (args, shown) in examples {
         let output = output(args, &root.join("tests/data"));
         let lines: Vec<&str> = output.trim_end().lines().map(str::trim_end).collect();

@@ -1,7 +1,5 @@
 //! What burstctl tells about itself: help, completions, man pages, version.
 
-mod screen;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
@@ -9,7 +7,7 @@ use std::process::Command;
 use burstctl::run::Outcome;
 
 use crate::support::burstctl;
-use screen::Screen;
+use crate::support::screen::Screen;
 
 /// Returns stdout, stderr and the exit code of the program, without a terminal.
 fn run(args: &[&str]) -> (String, String, Option<i32>) {

@@ -4,6 +4,7 @@
 pub(crate) mod api;
 #[cfg(feature = "live")]
 pub(crate) mod kubeconfig;
+pub(crate) mod screen;
 #[cfg(feature = "live")]
 pub(crate) mod service_account;
 

@@ -9,15 +9,15 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 /// A terminal of a number of columns.
-pub(super) struct Screen(u16);
+pub(crate) struct Screen(u16);
 
 impl Screen {
-    pub(super) fn of_width(columns: u16) -> Self {
+    pub(crate) fn of_width(columns: u16) -> Self {
         Self(columns)
     }
 
     /// Returns what a user sees, with escape sequences.
-    pub(super) fn run(&self, args: &[&str], environment: &[(&str, &str)]) -> String {
+    pub(crate) fn run(&self, args: &[&str], environment: &[(&str, &str)]) -> String {
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&controller).unwrap();
         unlockpt(&controller).unwrap();
