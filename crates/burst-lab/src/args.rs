@@ -41,7 +41,7 @@ Examples:
 /// The simulated cluster has a Kubernetes API and sample services, and its load
 /// rises and falls. `run` also starts a real Envoy in front of it.
 #[derive(Debug, Parser)]
-#[command(name = "burst-lab", verbatim_doc_comment, after_help = EXAMPLES)]
+#[command(name = "burst-lab", verbatim_doc_comment, after_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

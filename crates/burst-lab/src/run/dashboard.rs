@@ -155,8 +155,11 @@ impl Dashboard {
         changed
     }
 
-    /// Adds the current values to the history; called once a second.
+    /// Adds the current values to the history, from the first answer on; called once a second.
     pub(crate) fn end_second(&mut self) {
+        if !self.has_started() {
+            return;
+        }
         for row in &mut self.rows {
             let load = row.load();
             row.history.push_back(load);
@@ -244,7 +247,8 @@ mod tests {
         dashboard.end_second();
         dashboard.record(0, &answered(200, None));
         dashboard.end_second();
-        assert_eq!(dashboard.rows[0].history, [None, Some(LOAD), None]);
+        assert_eq!(dashboard.rows[0].history, [Some(LOAD), None]);
+        assert_eq!(dashboard.rows[1].history, [None, None], "it has not answered yet");
     }
 
     #[test]

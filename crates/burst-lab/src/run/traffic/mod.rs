@@ -30,9 +30,9 @@ const BUSY_AT_PEAK: f64 = 0.62;
 
 /// The demand of each of the two clients, in replicas. Both together and the other traffic exceed the five replicas of the
 /// service that they send to. One of them and the other traffic do as well.
-const OF_A_CLIENT: (f64, f64) = (0.3, 2.75);
+const OF_A_CLIENT: (f64, f64) = (0.2, 2.75);
 /// The other traffic of that service.
-const BESIDE_CLIENTS: (f64, f64) = (0.5, 4.0);
+const BESIDE_CLIENTS: (f64, f64) = (0.3, 4.0);
 /// The other traffic of the service at the other place.
 const ELSEWHERE: (f64, f64) = (0.5, 0.5);
 
