@@ -40,7 +40,7 @@ pub(crate) struct Row {
 /// What the cluster behind Envoy is.
 pub(crate) enum Audience {
     /// The simulated one, with the two clients.
-    Clients(Clients),
+    Clients(Box<Clients>),
     /// A real one, which this run only reads.
     #[cfg_attr(not(feature = "context"), expect(dead_code, reason = "only with --context"))]
     ReadOnly,
@@ -65,7 +65,7 @@ impl Dashboard {
         // The name of Envoy's cluster as well.
         let name = |service: &Service| format!("{}.{}", service.name, service.namespace);
         let names = services.iter().map(name);
-        Dashboard::new(names.map(Row::new).collect(), Audience::Clients(Clients::default()))
+        Dashboard::new(names.map(Row::new).collect(), Audience::Clients(Box::default()))
     }
 
     /// A dashboard of a cluster that is only read.

@@ -2,8 +2,10 @@
 
 use crate::run::header::{Load, LoadState};
 
-/// The percentage of the work that moves away in a second while the first service is at its target.
-const LEAVE: u8 = 25;
+/// The percentage of the work that moves away in a second while the first service is at its target, and while it is full. All
+/// at once, it would be more than the replicas at the other place can answer.
+const LEAVE_TARGET: u8 = 15;
+const LEAVE_FULL: u8 = 30;
 /// The percentage that returns in a second. It is small, so that the service does not become full again at once.
 const RETURN: u8 = 10;
 const ALL: u8 = 100;
@@ -44,9 +46,9 @@ impl Steering {
     pub(super) fn step(&mut self) {
         self.share = match (state(self.home), state(self.elsewhere)) {
             (LoadState::Full, LoadState::Full) => self.share,
-            (LoadState::Full, _) => ALL,
+            (LoadState::Full, _) => self.share.saturating_add(LEAVE_FULL).min(ALL),
             (LoadState::AtTarget, LoadState::HasRoom | LoadState::AtTarget) => {
-                self.share.saturating_add(LEAVE).min(ALL)
+                self.share.saturating_add(LEAVE_TARGET).min(ALL)
             }
             (LoadState::AtTarget, LoadState::Full) | (LoadState::HasRoom, _) => self.share.saturating_sub(RETURN),
         };
@@ -108,21 +110,23 @@ mod tests {
     }
 
     #[test]
-    fn at_the_target_work_moves_away_in_steps_and_at_the_maximum_all_at_once() {
+    fn at_the_target_work_moves_away_in_steps_and_at_the_maximum_in_larger_ones() {
         let moved = seconds(&mut Steering::default(), &[(3, 1), (4, 1), (4, 1), (5, 1)]);
-        assert_eq!(moved, [0, 2, 5, 10]);
+        assert_eq!(moved, [0, 1, 3, 6]);
     }
 
     #[test]
     fn work_returns_slowly_once_there_is_room() {
-        let moved = seconds(&mut Steering::default(), &[(5, 1), (3, 1), (3, 1), (4, 1), (3, 1)]);
-        assert_eq!(moved, [10, 9, 8, 10, 9]);
+        let mut steering = Steering::default();
+        assert_eq!(seconds(&mut steering, &[(5, 1); 4]), [3, 6, 9, 10]);
+        let moved = seconds(&mut steering, &[(3, 1), (3, 1), (4, 1), (3, 1)]);
+        assert_eq!(moved, [9, 8, 9, 8]);
     }
 
     #[test]
     fn no_work_moves_to_a_full_service() {
         let moved = seconds(&mut Steering::default(), &[(4, 5), (5, 5), (4, 1), (4, 5)]);
-        assert_eq!(moved, [0, 0, 2, 1]);
+        assert_eq!(moved, [0, 0, 1, 0]);
     }
 
     #[test]
