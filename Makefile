@@ -136,16 +136,35 @@ reproduce: image ## build the images again from a copy of the checkout in anothe
 	(cd "$$copy" && CARGO_TARGET_DIR=$$copy/target cargo xtask image); \
 	diff --recursive "$${CARGO_TARGET_DIR:-target}/image" "$$copy/target/image" && echo "all files are identical"
 
-RUN_CONFIG = $(if $(CONTEXT),context,envoy).yaml
+# In a terminal cargo shows what it compiles: the first run takes minutes. Elsewhere it is quiet, as in every other recipe.
+QUIET = $(shell [ -t 2 ] || echo --quiet)
+
+# The variables of a makefile win over those of the environment, where PORT is common.
+PORT = 8080
+API_PORT = 8001
+RUN_CONFIG = envoy-local/$(if $(CONTEXT),context,envoy).yaml
+BURST_LAB = cargo run $(QUIET) --package burst-lab $(if $(CONTEXT),--features context) -- run \
+	--envoy "$$(setup/paths BURST_ENVOY)" --config $(RUN_CONFIG) --modules "$$wasm" --envoy-log "$$wasm/envoy.log" \
+	--proxy '127.0.0.1:$(PORT)' --api '127.0.0.1:$(API_PORT)'
 
 .PHONY: run
-run: wasm ## run a real Envoy on port 8080 before the sample cluster, with a live table; CONTEXT=name: your cluster
+run: ## run a real Envoy on PORT=8080 before the sample cluster on API_PORT=8001, with a live table; CONTEXT=name: your cluster
+	@$(MAKE) --no-print-directory run-parts
+	@wasm=$${CARGO_TARGET_DIR:-target}/wasm; $(BURST_LAB) $(if $(CONTEXT),--context '$(CONTEXT)')
+
+.PHONY: recording
+recording: ## record the table of `make run` for 70 seconds as docs/demo.svg
+	@$(MAKE) --no-print-directory run-parts
+	@wasm=$${CARGO_TARGET_DIR:-target}/wasm; $(BURST_LAB) --record docs/demo.svg
+
+.PHONY: run-parts
+run-parts:
+	@echo "1 of 3: the filter as Wasm; the first time this takes some minutes" >&2
+	@setup/wasm-target
+	@cargo run $(QUIET) --package xtask -- wasm
+	@echo "2 of 3: Envoy" >&2
 	@setup/envoy
-	@# The configuration has the path of the module in the default target folder.
-	@wasm=$${CARGO_TARGET_DIR:-target}/wasm; \
-	sed "s|target/wasm/|$$wasm/|" envoy-local/$(RUN_CONFIG) >"$$wasm/$(RUN_CONFIG)"; \
-	cargo run --quiet --package burst-lab $(if $(CONTEXT),--features context) -- \
-		run --envoy "$$(setup/paths BURST_ENVOY)" --config "$$wasm/$(RUN_CONFIG)" $(if $(CONTEXT),--context "$(CONTEXT)")
+	@echo "3 of 3: the simulated cluster and its table; the first time this takes a minute or two" >&2
 
 # A gateway beside the one that serves: a filter that cannot be fetched does no harm there.
 SET = own-gateway

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    io::BufReader,
+    io::{self, BufReader, IsTerminal as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -53,7 +53,9 @@ pub(crate) fn version() -> anyhow::Result<String> {
 /// Compiles one artifact below the folder `target`.
 pub(crate) fn compile(artifact: &Artifact, target: &Path, metadata: &Metadata) -> anyhow::Result<Linked> {
     let mut cargo = Command::new(wrapper())
-        .args(["rustc", "--quiet", "--message-format=json-render-diagnostics"])
+        .args(["rustc", "--message-format=json-render-diagnostics"])
+        // In a terminal cargo shows its progress: the first build takes minutes.
+        .args((!io::stderr().is_terminal()).then_some("--quiet"))
         .args(["--profile", PROFILE, "--package", "burst-metrics", "--lib"])
         // Only the cdylib: Cargo omits link-time optimization if it also builds the library that the tests link.
         .args(["--crate-type", "cdylib"])

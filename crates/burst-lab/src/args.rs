@@ -31,14 +31,17 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   burst-lab run
   burst-lab run --envoy ./envoy --for 30s --plain
-  burst-lab run --config my-envoy.yaml --proxy 127.0.0.1:9000";
+  burst-lab run --proxy 127.0.0.1:8081 --api 127.0.0.1:8011
+
+  # The table of 70 seconds as an animated SVG
+  burst-lab run --record demo.svg --seconds 70";
 
 /// Simulate a Kubernetes cluster on one machine
 ///
 /// The simulated cluster has a Kubernetes API and sample services, and its load
 /// rises and falls. `run` also starts a real Envoy in front of it.
 #[derive(Debug, Parser)]
-#[command(name = "burst-lab", verbatim_doc_comment, after_help = EXAMPLES)]
+#[command(name = "burst-lab", verbatim_doc_comment, after_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -54,6 +57,9 @@ pub(crate) enum Command {
     #[command(verbatim_doc_comment, after_help = SERVE_EXAMPLES)]
     Serve(Serve),
     /// Serve both behind a real Envoy, send requests and show the responses
+    ///
+    /// Two clients send the same number of requests to a service, until it is full.
+    /// One of them reads x-burst and goes elsewhere in time.
     ///
     /// In a terminal the command draws a live table, and `q` ends it. Otherwise it
     /// writes a line for each change.
@@ -118,9 +124,19 @@ pub(crate) struct Run {
     /// envoy-local/context.yaml with --context
     #[arg(verbatim_doc_comment, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Address of the listener in that configuration
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    /// The folder of the module; the default is the one in the configuration
+    #[arg(long, value_name = "DIR")]
+    pub(crate) modules: Option<PathBuf>,
+    /// Keep Envoy's log in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) envoy_log: Option<PathBuf>,
+    /// Address at which Envoy is reached; its port replaces the one in the
+    /// configuration
+    #[arg(verbatim_doc_comment, long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     pub(crate) proxy: SocketAddr,
+    /// Port of Envoy's admin interface; any free port if it is in use
+    #[arg(long, value_name = "PORT", default_value_t = 9901)]
+    pub(crate) admin: u16,
     /// Number of worker threads of Envoy
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) concurrency: u16,
@@ -130,6 +146,13 @@ pub(crate) struct Run {
     /// Write lines instead of the table, in a terminal too
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Write the table of each second to an animated SVG, and exit
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Seconds to record
+    #[arg(long, value_name = "N", default_value_t = 70, requires = "record",
+        value_parser = clap::value_parser!(u16).range(1..=70))]
+    pub(crate) seconds: u16,
     /// Read the cluster of this kubeconfig context instead of the simulated
     /// one, without writing to it; "" is the current context
     #[cfg(feature = "context")]

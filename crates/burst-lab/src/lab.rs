@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::api::KubeApi;
+use crate::autoscaler::Autoscaler;
 use crate::cluster::Cluster;
 use crate::sample::Load;
 use crate::server::Server;
@@ -31,14 +32,38 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Listens on both addresses (port 0 chooses a free port). The replicas stay constant until [`Lab::vary_load`].
+    /// Listens on both addresses (port 0 chooses a free port). The replicas stay constant until [`Lab::vary_load`], and a
+    /// service answers any number of requests.
     ///
     /// # Errors
     /// An address cannot be bound; the message contains it.
     pub async fn start(cluster: Cluster, api: SocketAddr, services: SocketAddr) -> io::Result<Lab> {
-        let answering = KubeApi::new(cluster.clone());
+        let handler = SampleServices::new(cluster.clone());
+        Lab::serve(cluster, api, services, handler).await
+    }
+
+    /// The same, but a service answers only what its replicas can (see [`crate::capacity`]), and the replicas follow its
+    /// requests.
+    ///
+    /// # Errors
+    /// As [`Lab::start`].
+    pub async fn start_autoscaled(cluster: Cluster, api: SocketAddr, services: SocketAddr) -> io::Result<Lab> {
+        let handler = SampleServices::with_capacity(cluster.clone());
+        let mut lab = Lab::serve(cluster, api, services, handler.clone()).await?;
+        let mut autoscaler = Autoscaler::default();
+        lab.each_step(move || handler.scale(&mut autoscaler));
+        Ok(lab)
+    }
+
+    async fn serve(
+        cluster: Cluster,
+        api: SocketAddr,
+        services: SocketAddr,
+        handler: SampleServices,
+    ) -> io::Result<Lab> {
+        let answering = KubeApi::new(cluster);
         let kube = Server::start(api, answering.clone()).await?;
-        let services = Server::start(services, SampleServices::new(cluster)).await?;
+        let services = Server::start(services, handler).await?;
         Ok(Lab {
             api: answering,
             kube,
@@ -47,23 +72,26 @@ impl Lab {
         })
     }
 
-    /// Starts to vary the replicas of every HPA; returns the load and its start time.
-    pub fn vary_load(&mut self) -> (Load, Instant) {
+    /// Starts to vary the replicas of every HPA, whatever the services receive.
+    pub fn vary_load(&mut self) {
         let (cluster, started) = (self.api.cluster.clone(), Instant::now());
         let load = Load::of_hpas(&cluster);
-        let moving = load.clone();
+        self.each_step(move || load.apply(&cluster, started.elapsed()));
+    }
+
+    /// Replaces what changes the replicas.
+    fn each_step(&mut self, mut change: impl FnMut() + Send + 'static) {
         let task = tokio::spawn(async move {
             let mut steps = interval(LOAD_STEP);
             steps.set_missed_tick_behavior(MissedTickBehavior::Skip);
             loop {
                 steps.tick().await;
-                moving.apply(&cluster, started.elapsed());
+                change();
             }
         });
         if let Some(before) = self.load.replace(task) {
             before.abort();
         }
-        (load, started)
     }
 
     /// Returns the address of the Kubernetes API.

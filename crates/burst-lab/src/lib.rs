@@ -2,6 +2,8 @@
 //! services of that cluster, and a dashboard of the responses of a real Envoy.
 
 pub mod api;
+mod autoscaler;
+pub mod capacity;
 pub mod cluster;
 pub mod curve;
 pub mod lab;

@@ -48,12 +48,9 @@ impl Load {
         }
     }
 
-    /// The load on one HPA at this time, from 0 to 1; `None` for an unknown HPA.
-    pub fn level(&self, hpa: &str, elapsed: Duration) -> Option<f64> {
-        self.0
-            .iter()
-            .find(|(key, _)| key == hpa)
-            .map(|(_, curve)| curve.level(elapsed))
+    /// The load on one HPA; `None` for an unknown HPA.
+    pub fn curve(&self, hpa: &str) -> Option<Curve> {
+        self.0.iter().find(|(key, _)| key == hpa).map(|(_, curve)| *curve)
     }
 }
 
@@ -190,7 +187,10 @@ mod tests {
     #[test]
     fn neighbours_move_in_opposite_directions() {
         let load = Load::of_hpas(&cluster().unwrap());
-        let moves = |hpa| load.level(hpa, Duration::from_secs(5)).unwrap() - load.level(hpa, Duration::ZERO).unwrap();
+        let moves = |hpa| {
+            let curve = load.curve(hpa).unwrap();
+            curve.level(Duration::from_secs(5)) - curve.level(Duration::ZERO)
+        };
         assert!(moves("data/queue") > 0.0 && moves("default/ngsa-hpa-1") > 0.0);
         assert!(moves("ngsa/ngsa-hpa-2") < 0.0 || moves("shop/checkout-canary") < 0.0);
     }

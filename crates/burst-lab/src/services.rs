@@ -1,23 +1,82 @@
-//! The sample services: one listener that answers for every Service of the cluster with its name.
+//! The sample services: one listener that answers for every Service of the cluster with its name, or with 503 if the service
+//! has a limited capacity and receives more requests.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderValue, Request, Response, StatusCode};
 
 use crate::api::Reply;
-use crate::cluster::Cluster;
-use crate::sample;
+use crate::autoscaler::Autoscaler;
+use crate::capacity::Capacity;
+use crate::cluster::{Cluster, HPAS};
+use crate::sample::{self, Service};
 use crate::server::Handler;
 
 /// The services of a cluster, selected by the host of a request.
+#[derive(Clone)]
 pub struct SampleServices {
     cluster: Cluster,
+    capacities: Capacities,
+}
+
+/// How much the services can answer.
+#[derive(Clone)]
+enum Capacities {
+    Unlimited,
+    /// What the replicas of each Service can, by its host.
+    OfReplicas(Arc<Mutex<BTreeMap<String, Capacity>>>, Instant),
 }
 
 impl SampleServices {
     /// Answers for the Services that the cluster has at the time of a request.
     pub fn new(cluster: Cluster) -> Self {
-        SampleServices { cluster }
+        SampleServices {
+            cluster,
+            capacities: Capacities::Unlimited,
+        }
+    }
+
+    /// The same, but requests beyond the [`Capacity`] of the current replicas get a 503.
+    pub fn with_capacity(cluster: Cluster) -> Self {
+        SampleServices {
+            cluster,
+            capacities: Capacities::OfReplicas(Arc::default(), Instant::now()),
+        }
+    }
+
+    /// Scales every HPA by the requests that its service receives.
+    pub(crate) fn scale(&self, autoscaler: &mut Autoscaler) {
+        let Capacities::OfReplicas(capacities, started) = &self.capacities else {
+            return;
+        };
+        for service in sample::services(&self.cluster) {
+            let mut capacities = crate::locked(capacities);
+            let capacity = capacities.entry(service.host()).or_default();
+            let requests = capacity.requests_per_second(started.elapsed());
+            drop(capacities);
+            autoscaler.sync(&self.cluster, &service, requests);
+        }
+    }
+
+    fn admits(&self, service: &Service) -> bool {
+        let Capacities::OfReplicas(capacities, started) = &self.capacities else {
+            return true;
+        };
+        let replicas = service.hpas.iter().map(|hpa| self.current_replicas(hpa)).sum();
+        crate::locked(capacities)
+            .entry(service.host())
+            .or_default()
+            .admit(replicas, started.elapsed())
+    }
+
+    fn current_replicas(&self, hpa: &str) -> u32 {
+        let hpa = self.cluster.object(HPAS, hpa);
+        let replicas = hpa.and_then(|hpa| hpa.pointer("/status/currentReplicas")?.as_u64());
+        replicas.and_then(|replicas| u32::try_from(replicas).ok()).unwrap_or(0)
     }
 }
 
@@ -26,9 +85,13 @@ impl Handler for SampleServices {
         let host = requested_host(request).unwrap_or_default();
         let services = sample::services(&self.cluster);
         let (status, body) = match services.iter().find(|service| service.host() == host) {
-            Some(service) => (
+            Some(service) if self.admits(service) => (
                 StatusCode::OK,
                 format!("hello from {}/{}\n", service.namespace, service.name),
+            ),
+            Some(service) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                format!("all replicas of {}/{} are busy\n", service.namespace, service.name),
             ),
             None => {
                 let hosts: Vec<_> = services.iter().map(sample::Service::host).collect();
@@ -82,6 +145,59 @@ mod tests {
         assert_eq!(get("ngsa-svc-1.default.svc.cluster.local:8080"), wanted);
         let of_http2 = Request::get("http://ngsa-svc-1.default.svc.cluster.local:8080/");
         assert_eq!(answer(of_http2), wanted);
+    }
+
+    #[test]
+    fn requests_beyond_the_capacity_of_the_replicas_get_a_503() {
+        let cluster = sample::cluster().unwrap();
+        let services = SampleServices::with_capacity(cluster.clone());
+        let get = |host: &str| {
+            let request = Request::builder().uri("/").header("host", host);
+            match services.handle(&request.body(Bytes::new()).unwrap()) {
+                Reply::Response(response) => (response.status().as_u16(), response.into_body()),
+                reply => panic!("{reply:?}"),
+            }
+        };
+        let statuses = |host: &str, requests: usize| (0..requests).map(|_| get(host).0).collect::<Vec<_>>();
+        // They all arrive within a second, even on a slow machine, or a few more are answered.
+        let of_one_replica = statuses("ngsa-svc-1.default.svc.cluster.local", 20);
+        assert_eq!(
+            (&of_one_replica[..3], of_one_replica.contains(&503)),
+            (&[200; 3][..], true)
+        );
+        assert_eq!(
+            statuses("ngsa-svc-2.ngsa.svc.cluster.local", 6),
+            [200; 6],
+            "its own two replicas"
+        );
+        cluster.set_current_replicas("default/ngsa-hpa-1", 5).unwrap();
+        assert_eq!(statuses("ngsa-svc-1.default.svc.cluster.local", 1), [200]);
+        cluster.set_current_replicas("default/ngsa-hpa-1", 0).unwrap();
+        let refused = get("ngsa-svc-1.default.svc.cluster.local");
+        assert_eq!(refused, (503, "all replicas of default/ngsa-svc-1 are busy\n".into()));
+    }
+
+    #[test]
+    fn the_autoscaler_adds_replicas_for_the_requests() {
+        let cluster = sample::cluster().unwrap();
+        let services = SampleServices::with_capacity(cluster.clone());
+        let host = "ngsa-svc-1.default.svc.cluster.local";
+        let mut autoscaler = Autoscaler::default();
+        let request = || {
+            Request::builder()
+                .uri("/")
+                .header("host", host)
+                .body(Bytes::new())
+                .unwrap()
+        };
+        (0..100).for_each(|_| drop(services.handle(&request())));
+        services.scale(&mut autoscaler);
+        assert_eq!(services.current_replicas("default/ngsa-hpa-1"), 5);
+        assert_eq!(
+            services.current_replicas("ngsa/ngsa-hpa-2"),
+            1,
+            "without requests it is at its minimum"
+        );
     }
 
     #[test]

@@ -4,14 +4,15 @@ use std::error::Error;
 use std::net::SocketAddr;
 
 use burst_lab::lab::Lab;
-use burst_lab::sample;
+use burst_lab::sample::{self, Load};
 #[cfg(feature = "context")]
 use burstctl::proxy::{self, Proxy};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::dashboard::Dashboard;
-use super::{Update, traffic};
+use super::envoy::Ports;
+use super::{Update, ports, traffic};
 use crate::args::Run;
 
 /// The Kubernetes API that Envoy reads.
@@ -30,26 +31,37 @@ impl Backend {
             let proxy = Proxy::start(context, options.lab.api, proxy::sources(None)?).await?;
             return Ok(Self::Cluster(proxy));
         }
-        let lab = Lab::start(sample::cluster()?, options.lab.api, options.lab.services).await?;
+        // Only Envoy needs the port of the services, so any port will do.
+        let services = ports::or_any(options.lab.services);
+        let lab = Lab::start_autoscaled(sample::cluster()?, options.lab.api, services).await?;
         lab.api.watches.configure(options.watches.config());
         Ok(Self::Sample(lab))
     }
 
-    /// Starts the load and the requests through Envoy. The requests end when the returned tasks are dropped.
+    /// Returns the ports that Envoy has to use.
+    pub(super) fn ports(&self, options: &Run) -> Ports {
+        match self {
+            Self::Sample(lab) => ports::of_envoy(options, lab.api_addr(), Some(lab.services_addr())),
+            #[cfg(feature = "context")]
+            Self::Cluster(_) => ports::of_envoy(options, options.lab.api, None),
+        }
+    }
+
+    /// Starts the requests through Envoy. The requests end when the returned tasks are dropped.
     pub(super) fn start_traffic(
-        &mut self,
+        &self,
         envoy: SocketAddr,
         updates: &mpsc::UnboundedSender<Update>,
     ) -> (Dashboard, JoinSet<()>) {
         match self {
             Self::Sample(lab) => {
-                let load = lab.vary_load();
                 let services = sample::services(&lab.api.cluster);
-                let traffic = traffic::start(&services, envoy, &load, updates);
-                (Dashboard::new(&services), traffic)
+                let load = Load::of_hpas(&lab.api.cluster);
+                let traffic = traffic::start(&services, load, envoy, updates);
+                (Dashboard::of_services(&services), traffic)
             }
             #[cfg(feature = "context")]
-            Self::Cluster(_) => (Dashboard::new(&[]), super::snapshot_client::start(envoy, updates)),
+            Self::Cluster(_) => (Dashboard::of_cluster(), super::snapshot_client::start(envoy, updates)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The state of each service, from the responses that came through Envoy.
+//! The state of each service and of the two clients, from the responses that came through Envoy.
 
 #[cfg(feature = "context")]
 use std::collections::BTreeMap;
@@ -7,17 +7,24 @@ use std::time::Duration;
 
 use burst_lab::sample::Service;
 
-/// Seconds of history per service: more than any terminal is wide.
-const HISTORY: usize = 240;
+use super::clients::Clients;
+use super::header::Load;
+use super::traffic::Outcome;
+use super::warnings::Warnings;
 
-/// The result of one request through Envoy.
+/// Seconds of history: more than any terminal is wide.
+pub(super) const HISTORY: usize = 240;
+
+/// What is known of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ProbeResult {
-    /// Status 200, with the value of `x-burst` if the response had the header.
-    Ok(Option<String>),
-    /// Another status than 200.
-    Status(u16),
-    /// No response.
+pub(crate) enum ServiceState {
+    /// There was no response yet. Envoy may not listen yet; that is not a failure.
+    Unknown,
+    /// The newest response had this `x-burst`, whatever its status.
+    Header(String),
+    /// The newest response had no `x-burst`, and this status.
+    NoHeader(u16),
+    /// The newest request got no response.
     NoResponse,
 }
 
@@ -25,42 +32,62 @@ pub(crate) enum ProbeResult {
 pub(crate) struct Row {
     /// Its name on the dashboard.
     pub(crate) name: String,
-    /// The result of the newest request; `None` before the first.
-    pub(crate) last: Option<ProbeResult>,
-    /// Answered requests; `None` if the service itself is not requested.
-    pub(crate) requests: Option<u64>,
-    /// Current and maximum replicas, a value per second; `None` while no header was received.
-    pub(crate) load: VecDeque<Option<(u32, u32)>>,
+    pub(crate) state: ServiceState,
+    /// A value per second; `None` while no header was received.
+    pub(crate) history: VecDeque<Option<Load>>,
 }
 
-/// All services, and the values of the footer.
+/// What the cluster behind Envoy is.
+pub(crate) enum Audience {
+    /// The simulated one, with the two clients.
+    Clients(Box<Clients>),
+    /// A real one, which this run only reads.
+    #[cfg_attr(not(feature = "context"), expect(dead_code, reason = "only with --context"))]
+    ReadOnly,
+}
+
+/// All services, the clients, and the values of the footer.
 pub(crate) struct Dashboard {
     pub(crate) rows: Vec<Row>,
+    pub(crate) audience: Audience,
     /// Time since the start.
     pub(crate) elapsed: Duration,
     /// Requests that the Kubernetes API has received.
     pub(crate) api_requests: u64,
-    /// Envoy's newest log line of level warning or above.
-    pub(crate) warning: Option<String>,
+    pub(crate) warnings: Warnings,
     /// Why the snapshot of the cluster cannot be shown.
     pub(crate) error: Option<String>,
 }
 
 impl Dashboard {
     /// A dashboard of the services that receive traffic.
-    pub(crate) fn new(services: &[Service]) -> Self {
+    pub(crate) fn of_services(services: &[Service]) -> Self {
         // The name of Envoy's cluster as well.
         let name = |service: &Service| format!("{}.{}", service.name, service.namespace);
+        let names = services.iter().map(name);
+        Dashboard::new(names.map(Row::new).collect(), Audience::Clients(Box::default()))
+    }
+
+    /// A dashboard of a cluster that is only read.
+    #[cfg(feature = "context")]
+    pub(crate) fn of_cluster() -> Self {
+        Dashboard::new(Vec::new(), Audience::ReadOnly)
+    }
+
+    fn new(rows: Vec<Row>, audience: Audience) -> Self {
         Dashboard {
-            rows: services
-                .iter()
-                .map(|service| Row::new(name(service), Some(0)))
-                .collect(),
+            rows,
+            audience,
             elapsed: Duration::ZERO,
             api_requests: 0,
-            warning: None,
+            warnings: Warnings::default(),
             error: None,
         }
+    }
+
+    /// Returns whether Envoy has answered yet.
+    pub(crate) fn has_started(&self) -> bool {
+        self.error.is_some() || self.rows.iter().any(|row| row.state != ServiceState::Unknown)
     }
 
     /// Replaces the services by those of a snapshot (`namespace/name` to header) and sorts them by utilization, highest
@@ -74,15 +101,15 @@ impl Dashboard {
             let index = self.rows.iter().position(|row| row.name == name);
             let index = index.unwrap_or(self.rows.len());
             if index == self.rows.len() {
-                self.rows.push(Row::new(name.clone(), None));
+                self.rows.push(Row::new(name.clone()));
             }
-            if self.record(index, ProbeResult::Ok(Some(header))) {
+            if self.set_state(index, ServiceState::Header(header)) {
                 changed.push(name);
             }
         }
         let utilization = |row: &Row| {
             row.load()
-                .map(|(current, max)| u64::from(current) * 10_000 / u64::from(max.max(1)))
+                .map(|load| u64::from(load.current) * 10_000 / u64::from(load.max.max(1)))
         };
         self.rows.sort_by(|one, other| {
             utilization(other)
@@ -94,81 +121,86 @@ impl Dashboard {
 
     /// Records that the snapshot could not be read. Returns true if the reason changed.
     #[cfg(feature = "context")]
-    pub(crate) fn record_error(&mut self, last: &ProbeResult, reason: &str) -> bool {
-        self.rows.iter_mut().for_each(|row| row.last = Some(last.clone()));
+    pub(crate) fn record_error(&mut self, status: u16, reason: &str) -> bool {
+        self.rows
+            .iter_mut()
+            .for_each(|row| row.state = ServiceState::NoHeader(status));
         let reason = reason.trim();
         let changed = self.error.as_deref() != Some(reason);
         self.error = Some(reason.to_owned());
         changed
     }
 
-    /// Records a result. Returns true if it differs from the one before.
-    pub(crate) fn record(&mut self, row: usize, last: ProbeResult) -> bool {
+    /// Records the outcome of a request to a service. Returns true if the state of the service changed.
+    pub(crate) fn record(&mut self, service: usize, outcome: &Outcome) -> bool {
+        let state = match outcome {
+            Outcome::Answered {
+                header: Some(header), ..
+            } => ServiceState::Header(header.clone()),
+            Outcome::Answered { status, header: None } => ServiceState::NoHeader(*status),
+            Outcome::NoResponse => ServiceState::NoResponse,
+        };
+        self.set_state(service, state)
+    }
+
+    fn set_state(&mut self, row: usize, state: ServiceState) -> bool {
         let Some(row) = self.rows.get_mut(row) else {
             return false;
         };
-        // Until the first response, Envoy may not listen yet; that is not a failure.
-        if last == ProbeResult::NoResponse && row.last.is_none() {
+        if state == ServiceState::NoResponse && row.state == ServiceState::Unknown {
             return false;
         }
-        if let Some(requests) = &mut row.requests {
-            *requests += u64::from(last != ProbeResult::NoResponse);
-        }
-        let changed = row.last.as_ref() != Some(&last);
-        row.last = Some(last);
+        let changed = row.state != state;
+        row.state = state;
         changed
     }
 
-    /// Adds the current replicas of each service to its history; called once a second.
-    pub(crate) fn sample_load(&mut self) {
+    /// Adds the current values to the history, from the first answer on; called once a second.
+    pub(crate) fn end_second(&mut self) {
+        if !self.has_started() {
+            return;
+        }
         for row in &mut self.rows {
             let load = row.load();
-            row.load.push_back(load);
-            if row.load.len() > HISTORY {
-                row.load.pop_front();
+            row.history.push_back(load);
+            if row.history.len() > HISTORY {
+                row.history.pop_front();
             }
         }
-    }
-
-    /// Returns the number of answered requests.
-    pub(crate) fn requests(&self) -> u64 {
-        self.rows.iter().filter_map(|row| row.requests).sum()
+        if let Audience::Clients(clients) = &mut self.audience {
+            clients.end_second();
+        }
+        self.warnings.expire(self.elapsed);
     }
 }
 
 impl Row {
-    fn new(name: String, requests: Option<u64>) -> Self {
+    fn new(name: String) -> Self {
         Row {
             name,
-            last: None,
-            requests,
-            load: VecDeque::new(),
+            state: ServiceState::Unknown,
+            history: VecDeque::new(),
         }
     }
 
-    /// Returns current and maximum replicas from the header of the newest response.
-    pub(crate) fn load(&self) -> Option<(u32, u32)> {
-        match &self.last {
-            Some(ProbeResult::Ok(Some(header))) => Some((number(header, "current-load")?, number(header, "max-load")?)),
+    /// Returns the replicas from the header of the newest response.
+    pub(crate) fn load(&self) -> Option<Load> {
+        match &self.state {
+            ServiceState::Header(header) => Load::parse(header),
             _ => None,
         }
     }
 
-    /// Returns the text that is shown for the newest result.
+    /// Returns the text that is shown for its state.
     pub(crate) fn summary(&self) -> String {
-        match &self.last {
-            None => "no answer yet".to_owned(),
-            Some(ProbeResult::Ok(Some(header))) => format!("x-burst: {header}"),
-            Some(ProbeResult::Ok(None)) => "200 without x-burst".to_owned(),
-            Some(ProbeResult::Status(status)) => format!("status {status}"),
-            Some(ProbeResult::NoResponse) => "no answer".to_owned(),
+        match &self.state {
+            ServiceState::Unknown => "no answer yet".to_owned(),
+            ServiceState::Header(header) => format!("x-burst: {header}"),
+            ServiceState::NoHeader(200) => "200 without x-burst".to_owned(),
+            ServiceState::NoHeader(status) => format!("status {status}"),
+            ServiceState::NoResponse => "no answer".to_owned(),
         }
     }
-}
-
-fn number(header: &str, key: &str) -> Option<u32> {
-    let mut pairs = header.split(',').filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(k, _)| *k == key).and_then(|(_, value)| value.parse().ok())
 }
 
 #[cfg(test)]
@@ -176,50 +208,63 @@ mod tests {
     use super::*;
 
     const HEADER: &str = "service=default/ngsa-1, current-load=2, target-load=4, max-load=5";
+    const LOAD: Load = Load {
+        current: 2,
+        target: 4,
+        max: 5,
+    };
 
     fn dashboard() -> Dashboard {
-        Dashboard::new(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()))
+        Dashboard::of_services(&burst_lab::sample::services(&burst_lab::sample::cluster().unwrap()))
+    }
+
+    fn answered(status: u16, header: Option<&str>) -> Outcome {
+        Outcome::Answered {
+            status,
+            header: header.map(str::to_owned),
+        }
     }
 
     #[test]
-    fn only_a_different_answer_is_a_change() {
+    fn only_a_different_header_is_a_change() {
         let mut dashboard = dashboard();
-        let normal = ProbeResult::Ok(Some(HEADER.to_owned()));
-        let changes =
-            [normal.clone(), normal.clone(), ProbeResult::Status(503), normal].map(|last| dashboard.record(0, last));
-        assert_eq!(changes, [true, false, true, true]);
-        assert_eq!((dashboard.rows[0].requests, dashboard.requests()), (Some(4), 4));
+        let outcomes = [
+            answered(200, Some(HEADER)),
+            answered(200, Some(HEADER)),
+            answered(503, Some(HEADER)),
+            answered(503, None),
+            answered(200, Some(HEADER)),
+        ];
+        let changes = outcomes.map(|outcome| dashboard.record(0, &outcome));
+        assert_eq!(changes, [true, false, false, true, true]);
     }
 
     #[test]
     fn load_is_read_from_the_header_alone() {
         let mut dashboard = dashboard();
-        dashboard.sample_load();
-        dashboard.record(0, ProbeResult::Ok(Some(HEADER.to_owned())));
-        dashboard.sample_load();
-        dashboard.record(0, ProbeResult::Ok(None));
-        dashboard.sample_load();
-        assert_eq!(dashboard.rows[0].load, [None, Some((2, 5)), None]);
+        dashboard.end_second();
+        dashboard.record(0, &answered(503, Some(HEADER)));
+        dashboard.end_second();
+        dashboard.record(0, &answered(200, None));
+        dashboard.end_second();
+        assert_eq!(dashboard.rows[0].history, [Some(LOAD), None]);
+        assert_eq!(dashboard.rows[1].history, [None, None], "it has not answered yet");
     }
 
     #[test]
-    fn a_missing_answer_is_not_counted_and_not_shown_before_the_first_answer() {
+    fn a_missing_answer_is_not_shown_before_the_first_answer() {
         let mut dashboard = dashboard();
-        dashboard.record(1, ProbeResult::Ok(None));
         assert!(
-            !dashboard.record(0, ProbeResult::NoResponse),
-            "it set out before Envoy listened"
+            !dashboard.record(0, &Outcome::NoResponse),
+            "it was sent before Envoy listened"
         );
         assert_eq!(
-            (dashboard.requests(), dashboard.rows[0].summary().as_str()),
-            (1, "no answer yet")
+            (dashboard.rows[0].summary().as_str(), dashboard.has_started()),
+            ("no answer yet", false)
         );
-        dashboard.record(0, ProbeResult::Ok(None));
-        assert!(dashboard.record(0, ProbeResult::NoResponse));
-        assert_eq!(
-            (dashboard.requests(), dashboard.rows[0].summary().as_str()),
-            (2, "no answer")
-        );
+        dashboard.record(0, &answered(200, None));
+        assert!(dashboard.record(0, &Outcome::NoResponse) && dashboard.has_started());
+        assert_eq!(dashboard.rows[0].summary(), "no answer");
     }
 
     #[cfg(feature = "context")]
@@ -232,23 +277,21 @@ mod tests {
                 .map(|(name, current)| ((*name).to_owned(), header(*current)));
             services.collect::<BTreeMap<_, _>>()
         };
-        let mut dashboard = Dashboard::new(&[]);
+        let mut dashboard = Dashboard::of_cluster();
         assert_eq!(
             dashboard.apply_snapshot(snapshot(&[("a/x", 1), ("a/y", 3), ("b/z", 3)])),
             ["a/x", "a/y", "b/z"]
         );
-        dashboard.sample_load();
+        dashboard.end_second();
         let names = |dashboard: &Dashboard| dashboard.rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&dashboard), ["a/y", "b/z", "a/x"]);
         assert_eq!(dashboard.apply_snapshot(snapshot(&[("a/x", 5), ("b/z", 3)])), ["a/x"]);
+        let before = Load { current: 1, ..LOAD };
         assert_eq!(
-            (names(&dashboard), dashboard.rows[0].load.clone()),
-            (vec!["a/x".into(), "b/z".into()], [Some((1, 5))].into())
+            (names(&dashboard), dashboard.rows[0].history.clone()),
+            (vec!["a/x".into(), "b/z".into()], [Some(before)].into())
         );
-        assert!(
-            dashboard.record_error(&ProbeResult::Status(503), "too stale\n")
-                && !dashboard.record_error(&ProbeResult::Status(503), "too stale")
-        );
-        assert_eq!((dashboard.rows[0].load(), dashboard.requests()), (None, 0));
+        assert!(dashboard.record_error(503, "too stale\n") && !dashboard.record_error(503, "too stale"));
+        assert_eq!(dashboard.rows[0].load(), None);
     }
 }

@@ -1,49 +1,55 @@
 //! `burst-lab run`: the lab or a cluster, Envoy in front of it, traffic through it, and a dashboard of the responses.
 
 mod backend;
+mod clients;
 mod dashboard;
 mod envoy;
+mod header;
 mod lines;
+mod output;
+mod ports;
+mod recording;
 mod screen;
 #[cfg(feature = "context")]
 mod snapshot_client;
-mod sparkline;
 mod table;
 mod traffic;
+mod warnings;
 
 use std::error::Error;
-use std::io::{self, IsTerminal};
-use std::net::{SocketAddr, TcpListener};
+use std::io;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, interval_at};
 
 use crate::args::Run;
 use crate::signals::Signals;
 use crate::stderr::print_line;
 use backend::Backend;
-use dashboard::{Dashboard, ProbeResult};
-use envoy::{Envoy, EnvoyError};
-use screen::Screen;
+use dashboard::{Audience, Dashboard};
+use envoy::{Envoy, EnvoyError, FilterLine};
+use output::Output;
+use recording::{Progress, RecordingError};
 use table::Title;
+use traffic::{ClientKind, Outcome};
 
 /// Short enough for a clock, and long enough for a slow terminal.
 const FRAME: Duration = Duration::from_millis(250);
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Another process listens on Envoy's address.
-#[derive(Debug, thiserror::Error)]
-#[error("{addr} is in use ({source}); `ss -ltnp 'sport = :{}'` shows the process", addr.port())]
-struct AddressInUse {
-    addr: SocketAddr,
-    source: io::Error,
-}
+/// The time between two lines of a client, where there is no table.
+const CLIENT_LINES: Duration = Duration::from_secs(10);
 
 /// An update of the dashboard.
 enum Update {
-    /// The result of a request to the service at this index.
-    Answer(usize, ProbeResult),
+    /// The outcome of a request.
+    Answer {
+        /// The index of the service.
+        service: usize,
+        /// `None` for other traffic.
+        client: Option<ClientKind>,
+        outcome: Outcome,
+    },
     /// A snapshot of all services, or why there is none.
     #[cfg(feature = "context")]
     SnapshotResult(snapshot_client::SnapshotResult),
@@ -54,36 +60,33 @@ struct Session {
     backend: Backend,
     dashboard: Dashboard,
     title: Title,
-    screen: Option<Screen>,
+    output: Output,
     started: Instant,
     updates: mpsc::UnboundedReceiver<Update>,
 }
 
 pub(crate) async fn run(options: Run, signals: Signals) -> Result<(), Box<dyn Error>> {
-    let mut backend = Backend::start(&options).await?;
-    check_is_free(options.proxy)?;
-    let mut envoy = Envoy::start(&options)?;
+    ports::check(&options)?;
+    let backend = Backend::start(&options).await?;
+    let mut envoy = Envoy::start(&options, backend.ports(&options))?;
     let (send, updates) = mpsc::unbounded_channel();
     let (dashboard, traffic) = backend.start_traffic(options.proxy, &send);
     let title = title(&options, &backend);
-    let screen = if use_plain_lines(&options) {
-        print_introduction(&title)
-    } else {
-        Some(Screen::open()?)
-    };
+    let output = Output::open(&options, &title)?;
     let mut session = Session {
         backend,
         dashboard,
         title,
-        screen,
+        output,
         started: Instant::now(),
         updates,
     };
     let end = session.run_until_end(&mut envoy, signals, options.limit).await;
     drop(traffic);
-    session.finish();
+    let finished = session.finish();
     envoy.stop().await;
-    end.or_else(ignore_closed_pipe)
+    end.or_else(ignore_closed_pipe)?;
+    Ok(finished?)
 }
 
 /// Returns the last log lines of an Envoy that exited, if that is the error.
@@ -113,15 +116,21 @@ impl Session {
         let mut frames = interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut seconds = interval(SECOND);
+        let mut client_lines = interval_at(tokio::time::Instant::now() + CLIENT_LINES, CLIENT_LINES);
         let time_is_up = time_limit(limit);
         tokio::pin!(time_is_up);
         loop {
             tokio::select! {
                 _ = frames.tick() => self.draw()?,
-                _ = seconds.tick() => self.dashboard.sample_load(),
+                _ = seconds.tick() => {
+                    if self.end_second()? == Progress::Complete {
+                        return Ok(());
+                    }
+                }
+                _ = client_lines.tick() => self.write_clients()?,
                 Some(updates) = self.updates.recv() => self.apply(updates)?,
                 line = envoy.next_log_line() => self.record_log_line(&line?),
-                () = quit(&mut self.screen) => return Ok(()),
+                () = self.output.quit() => return Ok(()),
                 () = signals.shutdown_requested() => return Ok(()),
                 () = &mut time_is_up => return Ok(()),
             }
@@ -131,24 +140,42 @@ impl Session {
     fn draw(&mut self) -> io::Result<()> {
         self.dashboard.elapsed = self.started.elapsed();
         self.dashboard.api_requests = self.backend.api_requests();
-        self.screen
-            .as_mut()
-            .map_or(Ok(()), |screen| screen.draw(&self.title, &self.dashboard))
+        self.output.draw(&self.title, &self.dashboard)
+    }
+
+    fn end_second(&mut self) -> io::Result<Progress> {
+        self.dashboard.elapsed = self.started.elapsed();
+        self.dashboard.end_second();
+        self.output.record(&self.title, &self.dashboard)
+    }
+
+    fn write_clients(&self) -> io::Result<()> {
+        match &self.dashboard.audience {
+            Audience::Clients(clients) if self.output.is_lines() => {
+                let mut rows = clients.rows().into_iter();
+                rows.try_for_each(|client| lines::write_client(&mut io::stdout(), self.started.elapsed(), client))
+            }
+            Audience::Clients(_) | Audience::ReadOnly => Ok(()),
+        }
     }
 
     fn apply(&mut self, updates: Update) -> io::Result<()> {
         match updates {
-            Update::Answer(row, result) => self.record(row, result),
+            Update::Answer {
+                service,
+                client,
+                outcome,
+            } => self.record(service, client, &outcome),
             #[cfg(feature = "context")]
             Update::SnapshotResult(snapshot_client::SnapshotResult::Services(services)) => {
                 let changed = self.dashboard.apply_snapshot(services);
                 let rows = self.dashboard.rows.iter().filter(|row| changed.contains(&row.name));
-                let mut rows = rows.filter(|_| self.screen.is_none());
+                let mut rows = rows.filter(|_| self.output.is_lines());
                 rows.try_for_each(|row| lines::write_change(&mut io::stdout(), self.started.elapsed(), row))
             }
             #[cfg(feature = "context")]
             Update::SnapshotResult(snapshot_client::SnapshotResult::Unavailable(status, reason)) => {
-                if self.dashboard.record_error(&ProbeResult::Status(status), &reason) && self.screen.is_none() {
+                if self.dashboard.record_error(status, &reason) && self.output.is_lines() {
                     print_line(format_args!("{status}: {reason}"));
                 }
                 Ok(())
@@ -156,42 +183,53 @@ impl Session {
         }
     }
 
-    fn record(&mut self, row: usize, result: ProbeResult) -> io::Result<()> {
-        let changed = self.dashboard.record(row, result);
-        match self.dashboard.rows.get(row) {
-            Some(row) if changed && self.screen.is_none() => {
+    fn record(&mut self, service: usize, client: Option<ClientKind>, outcome: &Outcome) -> io::Result<()> {
+        if let (Some(client), Audience::Clients(clients)) = (client, &mut self.dashboard.audience) {
+            clients.record(client, service, outcome);
+        }
+        let changed = self.dashboard.record(service, outcome);
+        match self.dashboard.rows.get(service) {
+            Some(row) if changed && self.output.is_lines() => {
                 lines::write_change(&mut io::stdout(), self.started.elapsed(), row)
             }
             _ => Ok(()),
         }
     }
 
+    /// Shows the warnings of the filter. Those of Envoy itself are only in its log.
     fn record_log_line(&mut self, line: &str) {
-        if !["[warning]", "[error]", "[critical]"]
-            .iter()
-            .any(|level| line.contains(level))
-        {
+        let Some(parsed) = envoy::parse_log_line(line) else {
             return;
+        };
+        self.dashboard.warnings.apply(&parsed, self.started.elapsed());
+        if self.output.is_lines() {
+            match parsed {
+                FilterLine::Warning(text) => print_line(format_args!("warning: {text}")),
+                FilterLine::Recovery { text, .. } => print_line(text),
+            }
         }
-        if self.screen.is_none() {
-            print_line(format_args!("envoy: {line}"));
-        }
-        self.dashboard.warning = Some(line.to_owned());
     }
 
-    /// Restores the terminal, then writes a summary.
-    fn finish(&mut self) {
-        self.screen = None;
+    /// Restores the terminal or writes the recording, and then writes a summary.
+    fn finish(self) -> Result<(), RecordingError> {
+        self.output.close()?;
         let seconds = self.started.elapsed().as_secs_f64();
-        let requests = self.dashboard.requests();
-        match self.backend {
-            Backend::Sample(_) => print_line(format_args!("{requests} requests in {seconds:.0} s")),
+        match (&self.backend, &self.dashboard.audience) {
+            (Backend::Sample(_), Audience::Clients(clients)) => {
+                print_line(format_args!("in {seconds:.0} s:"));
+                clients
+                    .rows()
+                    .iter()
+                    .for_each(|client| print_line(format_args!("  {}", client.summary())));
+            }
+            (Backend::Sample(_), Audience::ReadOnly) => {}
             #[cfg(feature = "context")]
-            Backend::Cluster(_) => {
+            (Backend::Cluster(_), _) => {
                 let (lists, api) = (self.backend.api_requests(), &self.title.api);
                 print_line(format_args!("{lists} lists of {api} in {seconds:.0} s"));
             }
         }
+        Ok(())
     }
 }
 
@@ -200,24 +238,6 @@ async fn time_limit(limit: Option<Duration>) {
         Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,
     }
-}
-
-async fn quit(screen: &mut Option<Screen>) {
-    match screen {
-        Some(screen) => screen.quit().await,
-        None => std::future::pending().await,
-    }
-}
-
-fn use_plain_lines(options: &Run) -> bool {
-    options.plain || !io::stdout().is_terminal() || !io::stdin().is_terminal()
-}
-
-/// Checks the port before Envoy does, because Envoy reports it only in the middle of its log.
-fn check_is_free(addr: SocketAddr) -> Result<(), AddressInUse> {
-    TcpListener::bind(addr)
-        .map(drop)
-        .map_err(|source| AddressInUse { addr, source })
 }
 
 fn title(options: &Run, backend: &Backend) -> Title {
@@ -231,17 +251,4 @@ fn title(options: &Run, backend: &Backend) -> Title {
         api: backend.api(),
         commands: service.into_iter().chain([all]).collect(),
     }
-}
-
-fn print_introduction(title: &Title) -> Option<Screen> {
-    print_line(format_args!(
-        "Envoy on localhost:{}, the Kubernetes API on {}; try:",
-        title.proxy.port(),
-        title.api
-    ));
-    title
-        .commands
-        .iter()
-        .for_each(|command| print_line(format_args!("  {command}")));
-    None
 }

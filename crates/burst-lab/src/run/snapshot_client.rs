@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http::{Request, StatusCode};
-use http_body_util::{BodyExt, Empty};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use http::StatusCode;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use super::Update;
-use super::traffic::{Http, REQUEST_TIMEOUT};
+use super::traffic::Proxy;
 
 /// The proxy answers from memory, so a short interval costs the cluster nothing.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -29,12 +25,12 @@ pub(crate) enum SnapshotResult {
 
 /// Requests the services until the returned task is dropped; sends no update while Envoy does not answer.
 pub(crate) fn start(proxy: SocketAddr, updates: &mpsc::UnboundedSender<Update>) -> JoinSet<()> {
-    let http: Http = Client::builder(TokioExecutor::new()).build_http();
+    let proxy = Proxy::new(proxy);
     let updates = updates.clone();
     let mut task = JoinSet::new();
     task.spawn(async move {
         loop {
-            let result = timeout(REQUEST_TIMEOUT, fetch(&http, proxy)).await.ok().flatten();
+            let result = fetch(&proxy).await;
             if result.is_some_and(|result| updates.send(Update::SnapshotResult(result)).is_err()) {
                 return;
             }
@@ -44,11 +40,8 @@ pub(crate) fn start(proxy: SocketAddr, updates: &mpsc::UnboundedSender<Update>) 
     task
 }
 
-async fn fetch(http: &Http, proxy: SocketAddr) -> Option<SnapshotResult> {
-    let request = Request::get(format!("http://{proxy}/burstmetrics/services/")).body(Empty::new());
-    let response = http.request(request.ok()?).await.ok()?;
-    let status = response.status();
-    let body = response.into_body().collect().await.ok()?.to_bytes();
+async fn fetch(proxy: &Proxy) -> Option<SnapshotResult> {
+    let (status, _, body) = proxy.get("/burstmetrics/services/", None).await?;
     let reason = || String::from_utf8_lossy(&body).trim().to_owned();
     Some(match status {
         StatusCode::OK => match serde_json::from_slice(&body) {

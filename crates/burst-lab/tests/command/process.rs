@@ -150,6 +150,8 @@ impl FakeEnvoy {
             api,
             "--services",
             "127.0.0.1:0",
+            "--config",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../envoy-local/envoy.yaml"),
             "--envoy",
         ]);
         // Not written by the test: a file that another thread's fork holds open for writing cannot be executed.

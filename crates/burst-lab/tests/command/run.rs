@@ -42,14 +42,50 @@ fn it_ends_by_itself_after_its_time() {
 
 #[test]
 fn control_characters_in_the_log_of_envoy_are_escaped() {
-    let script = r"printf '[warning] a\033[2Jb\n' >&2; sleep 1; printf 'c\033]0;d\007\n' >&2; exit 3";
-    let (_, output) = run(&FakeEnvoy::new(script), &free_addr()).end();
+    let line = format!(r"{} a\033[2Jb\n", prefix("warning"));
+    let script = format!(r"printf '{line}' >&2; sleep 1; printf 'c\033]0;d\007\n' >&2; exit 3");
+    let (_, output) = run(&FakeEnvoy::new(&script), &free_addr()).end();
     let output = output.join("\n");
     assert!(
-        output.contains("envoy: [warning] a␛[2Jb\n") && output.contains("c␛]0;d␇"),
+        output.contains("err: warning: a␛[2Jb\n") && output.contains("c␛]0;d␇"),
         "{output}"
     );
     assert!(!output.contains(|c: char| c.is_control() && c != '\n'), "{output:?}");
+}
+
+/// What Envoy writes before a line of the filter.
+fn prefix(level: &str) -> String {
+    format!("[2026-11-23 05:00:00.000][7][{level}][wasm] [source/wasm.cc:1] wasm log burst-metrics:")
+}
+
+#[test]
+fn warnings_of_the_filter_are_shown_and_those_of_envoy_are_only_in_its_log() {
+    let lines = [
+        "[2026-11-23 05:00:00.000][7][warning][main] [source/server.cc:1] a warning of Envoy itself".to_owned(),
+        format!("{} cannot list services: 403 Forbidden", prefix("warning")),
+        format!("{} listing services works again", prefix("info")),
+        format!("{} another line", prefix("info")),
+    ];
+    let script = format!("printf '%s\\n' '{}' >&2; exec sleep 1000", lines.join("' '"));
+    let envoy = FakeEnvoy::new(&script);
+    let log = envoy.file("envoy.log", "of the run before");
+    let mut command = envoy.run(&free_addr());
+    command.args(["--envoy-log", &log]);
+    let mut process = Process::start(command);
+    process.wait_for_line("err: listing services works again");
+    process.terminate();
+    let (_, output) = process.end();
+    let said = output.iter().skip_while(|line| !line.contains("cannot list")).take(2);
+    let wanted = [
+        "err: warning: cannot list services: 403 Forbidden",
+        "err: listing services works again",
+    ];
+    assert_eq!(said.collect::<Vec<_>>(), wanted);
+    assert!(
+        !output.concat().contains("another line") && !output.concat().contains("Envoy itself"),
+        "{output:?}"
+    );
+    assert_eq!(std::fs::read_to_string(log).unwrap().lines().collect::<Vec<_>>(), lines);
 }
 
 #[test]
@@ -67,6 +103,8 @@ fn when_envoy_exits_its_last_lines_are_shown() {
 #[test]
 fn a_missing_envoy_is_reported_with_the_command_that_installs_it() {
     let addresses = [
+        "--config",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../envoy-local/envoy.yaml"),
         "--proxy",
         &free_addr(),
         "--api",
@@ -84,18 +122,67 @@ fn a_missing_envoy_is_reported_with_the_command_that_installs_it() {
 }
 
 #[test]
-fn a_port_in_use_is_reported_before_anything_is_started() {
+fn a_port_in_use_is_reported_with_what_to_do_before_anything_is_started() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
     let envoy = FakeEnvoy::new("exec sleep 1000");
-    let (status, output) = run(&envoy, &addr.to_string()).end();
+    let cases = [
+        (envoy.run(&addr.to_string()), "Envoy", "make run PORT=", "--proxy"),
+        (
+            envoy.run_with_api(&free_addr(), &addr.to_string()),
+            "the Kubernetes API",
+            "make run API_PORT=",
+            "--api",
+        ),
+    ];
+    for (command, purpose, variable, option) in cases {
+        let (status, output) = Process::start(command).end();
+        assert_eq!(status.code(), Some(1));
+        let output = output.concat();
+        let port = addr.port();
+        for text in [
+            format!("burst-lab: port {port}, for {purpose}, is in use (Address already in use (os error 98))"),
+            format!("`ss -ltnp 'sport = :{port}'` shows the process"),
+            format!("choose another port: `{variable}"),
+            format!("`burst-lab run {option} 127.0.0.1:"),
+        ] {
+            assert!(output.contains(&text), "{text:?}: {output}");
+        }
+        assert!(!envoy.was_started());
+    }
+}
+
+#[test]
+fn ports_that_nobody_chose_may_be_in_use() {
+    let taken = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [services, admin] = taken.each_ref().map(|listener| listener.local_addr().unwrap());
+    let proxy = free_addr();
+    let envoy = FakeEnvoy::new("exec sleep 1000");
+    let mut command = envoy.run(&proxy);
+    command.args([
+        "--services",
+        &services.to_string(),
+        "--admin",
+        &admin.port().to_string(),
+    ]);
+    let process = Process::start(command);
+    let pid = envoy.pid();
+    let arguments = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    process.terminate();
+    assert!(process.end().0.success());
+    for port in [services.port(), admin.port()] {
+        assert!(!arguments.contains(&format!("\"port_value\":{port}}}")), "{arguments}");
+    }
+}
+
+#[test]
+fn a_missing_configuration_is_named() {
+    let envoy = FakeEnvoy::new("exec sleep 1000");
+    let mut command = envoy.run(&free_addr());
+    command.args(["--config", "no/such.yaml"]);
+    let (status, output) = Process::start(command).end();
     assert_eq!(status.code(), Some(1));
-    let hint = format!(
-        "{addr} is in use (Address already in use (os error 98)); `ss -ltnp 'sport = :{}'`",
-        addr.port()
-    );
-    assert!(output.concat().contains(&hint), "{output:?}");
-    assert!(!envoy.was_started());
+    assert!(output.concat().contains("cannot read \"no/such.yaml\": "), "{output:?}");
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl LocalFolder {
         for (option, port) in [("--proxy", "8080"), ("--api", "8001"), ("--services", "8002")] {
             command.arg(option).arg(self.addr(port).to_string());
         }
+        command.arg("--admin").arg(self.addr("9901").port().to_string());
         command
     }
 

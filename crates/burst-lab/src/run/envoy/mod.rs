@@ -1,7 +1,12 @@
 //! Envoy as a child process.
 
+mod config;
+mod log_line;
+
 use std::collections::VecDeque;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -12,6 +17,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::args::Run;
+pub(crate) use config::Ports;
+pub(crate) use log_line::{FilterLine, parse as parse_log_line};
 
 /// Envoy exits within a moment of SIGTERM; one that does not hangs.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,9 +32,15 @@ pub(crate) enum EnvoyError {
     #[error("cannot start Envoy {path:?}: {source}; `make setup` installs it")]
     Start {
         /// The path from the command line.
-        path: std::path::PathBuf,
+        path: PathBuf,
         source: io::Error,
     },
+    /// Its log cannot be kept.
+    #[error("cannot write Envoy's log to {path:?}: {source}; name another file with --envoy-log")]
+    Log { path: PathBuf, source: io::Error },
+    /// Its configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] config::ConfigError),
     /// It exited without being asked to.
     #[error("Envoy exited ({status}); its last lines:")]
     Exited {
@@ -43,14 +56,23 @@ pub(crate) struct Envoy {
     child: Child,
     lines: mpsc::UnboundedReceiver<String>,
     last: VecDeque<String>,
+    log: Option<File>,
 }
 
 impl Envoy {
-    pub(crate) fn start(options: &Run) -> Result<Self, EnvoyError> {
+    pub(crate) fn start(options: &Run, ports: Ports) -> Result<Self, EnvoyError> {
+        let config = config::load(options.config(), ports, options.modules.as_deref())?;
+        let log = options.envoy_log.as_ref().map(|path| {
+            File::create(path).map_err(|source| EnvoyError::Log {
+                path: path.clone(),
+                source,
+            })
+        });
+        let log = log.transpose()?;
         let mut command = Command::new(&options.envoy);
         command
-            .arg("-c")
-            .arg(options.config())
+            .arg("--config-yaml")
+            .arg(config)
             .arg("--concurrency")
             .arg(options.concurrency.to_string());
         command
@@ -73,13 +95,18 @@ impl Envoy {
             child,
             lines,
             last: VecDeque::new(),
+            log,
         })
     }
 
-    /// Waits for its next log line; an error if it exits.
+    /// Waits for its next log line, and keeps it in the file of its log; an error if it exits.
     pub(crate) async fn next_log_line(&mut self) -> Result<String, EnvoyError> {
         // The log closes when Envoy exits, so all lines come before the exit.
         if let Some(line) = self.lines.recv().await {
+            if let Some(log) = &mut self.log {
+                // A full disk must not end the run.
+                let _ = writeln!(log, "{line}");
+            }
             self.last.push_back(line.clone());
             if self.last.len() > KEPT_LINES {
                 self.last.pop_front();
