@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use burst_lab::api::Fault;
+use burst_lab::{api::Fault, cluster::HPAS};
 use burst_testkit::{
     Envoy, Version,
     filter::{
@@ -27,7 +27,21 @@ fn check(version: Version) {
     let backend = Backend::sample();
     let refusing = Backend::sample();
     refusing.api.faults.inject("statefulsets.apps", Fault::Forbidden);
-    let plugin = Plugin::new("main", json!({})).upstream_filter(UpstreamProtocol::Http1);
+    for (hpa, condition) in [
+        (
+            "default/ngsa-hpa-1",
+            json!({"type": "ScalingLimited", "status": "True", "reason": "TooManyReplicas"}),
+        ),
+        (
+            "ngsa/ngsa-hpa-2",
+            json!({"type": "ScalingActive", "status": "False", "reason": "FailedGetResourceMetric"}),
+        ),
+    ] {
+        let patch = json!({"status": {"conditions": [condition]}});
+        backend.cluster.patch(HPAS, hpa, &patch).expect("an HPA");
+    }
+    let keys = json!({"endpoints": {"extra_fields": ["ready", "demand", "state"]}});
+    let plugin = Plugin::new("main", keys).upstream_filter(UpstreamProtocol::Http1);
     let healthy = Proxy::of(version).plugin(plugin).start(&backend);
     let denied = Proxy::of(version).listener("main", json!({})).start(&refusing);
     // Nothing else polls for a reader, so it has no leader and no snapshot.
@@ -66,23 +80,19 @@ fn check(version: Version) {
         ("BurstResourceUnreadable", "denied"),
         ("BurstVmTrapped", "reader"),
         ("BurstServicesNotShown", "reader"),
+        ("BurstServiceLimited", "ngsa-svc-1"),
+        ("BurstHpaBlocked", "ngsa-svc-2"),
     ]);
     let alerts = prometheus.alerts();
-    let about_proxies: BTreeMap<&str, &str> = alerts
-        .iter()
-        .map(|(name, query)| (name.as_str(), query.as_str()))
-        .filter(|(_, query)| !query.contains("burst_state"))
-        .collect();
-    assert!(about_proxies.keys().eq(expected.keys()), "{about_proxies:?}");
+    let alerts: BTreeMap<&str, &str> = alerts.iter().map(|(name, query)| (&**name, &**query)).collect();
+    assert!(alerts.keys().eq(expected.keys()), "{alerts:?}");
     wait::for_ok(PATIENCE, "the faults", || {
         send_traffic(&mut served, &mut unserved);
-        let found: BTreeMap<&str, BTreeSet<&str>> = about_proxies
+        let found: BTreeMap<&str, BTreeSet<String>> = alerts
             .iter()
-            .map(|(alert, query)| (*alert, instances(&prometheus, query, &names)))
+            .map(|(alert, query)| (*alert, found(&prometheus, query, &names)))
             .collect();
-        let is_expected = found
-            .iter()
-            .all(|(alert, instances)| instances.iter().eq([&expected[alert]]));
+        let is_expected = found.iter().all(|(alert, found)| found.iter().eq([expected[alert]]));
         is_expected.then_some(()).ok_or(format!("{found:?}"))
     });
 }
@@ -94,8 +104,12 @@ fn send_traffic(served: &mut Client, unserved: &mut Client) {
     unserved.ask_each(&Request::to("elsewhere"));
 }
 
-/// The proxies that a query finds.
-fn instances<'a>(prometheus: &Prometheus, query: &str, names: &BTreeMap<String, &'a str>) -> BTreeSet<&'a str> {
+/// What a query finds: the services, or else the proxies.
+fn found(prometheus: &Prometheus, query: &str, names: &BTreeMap<String, &str>) -> BTreeSet<String> {
     let samples = prometheus.query(query);
-    samples.iter().map(|sample| names[sample.label("instance")]).collect()
+    let found = samples.iter().map(|sample| match sample.label("service") {
+        "" => names[sample.label("instance")].to_owned(),
+        service => service.to_owned(),
+    });
+    found.collect()
 }

@@ -2,6 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
+use burst_lab::cluster::HPAS;
 use burst_testkit::{
     Version,
     filter::{Backend, NGSA_1, NGSA_1_CLUSTER, PATIENCE, Plugin, Proxy, UpstreamProtocol, on_each_envoy},
@@ -57,14 +58,15 @@ fn every_query_of_the_dashboard_has_data_of_a_real_proxy() {
 
 fn check(version: Version) {
     let backend = Backend::sample();
-    let plugin = Plugin::new("main", json!({})).upstream_filter(UpstreamProtocol::Http1);
+    let keys = json!({"endpoints": {"extra_fields": ["ready", "demand", "state"]}});
+    let plugin = Plugin::new("main", keys).upstream_filter(UpstreamProtocol::Http1);
     let proxy = Proxy::of(version).plugin(plugin).start(&backend);
     let listener = proxy.envoy.listener("main").to_string();
     let prometheus = Prometheus::start(&[admin(&proxy)], &[listener]);
     let mut main = proxy.client("main");
     main.wait_for_header(&Request::to(NGSA_1_CLUSTER), Some(NGSA_1));
 
-    for query in queries().iter().filter(|query| !needs_extra_fields(query)) {
+    for query in queries() {
         wait::for_ok(PATIENCE, &format!("data of {query:?}"), || {
             main.ask_each(&Request::to("elsewhere"));
             let samples = prometheus.query(&query.expression);
@@ -75,6 +77,27 @@ fn check(version: Version) {
     wait_for_values(&prometheus, [1.0, 4.0, 5.0, 4.0]);
     backend.scale_ngsa_1(3);
     wait_for_values(&prometheus, [3.0, 4.0, 5.0, 2.0]);
+    // Six times the target of 70 % on one replica.
+    let metric = json!({"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 420}}});
+    let patch = json!({"status": {"currentReplicas": 1, "currentMetrics": [metric]}});
+    backend
+        .cluster
+        .patch(HPAS, "default/ngsa-hpa-1", &patch)
+        .expect("the HPA");
+    wait::for_ok(PATIENCE, "a service that wants more than its maximum", || {
+        let shown = [
+            show(&prometheus, "Wanted and ready replicas"),
+            show(&prometheus, "State"),
+        ]
+        .concat();
+        let of_first = shown.iter().filter(|sample| sample.label("service") == "ngsa-svc-1");
+        let shown: Vec<_> = of_first.map(|sample| (sample.value, sample.label("state"))).collect();
+        if shown == [(6.0, ""), (1.0, ""), (1.0, "limited")] {
+            Ok(())
+        } else {
+            Err(format!("{shown:?}"))
+        }
+    });
     for panel in ["Age of the snapshot", "Leader"] {
         wait::for_ok(PATIENCE, panel, || {
             let shown = show(&prometheus, panel);
@@ -86,13 +109,6 @@ fn check(version: Version) {
     record(version, &backend, &prometheus, || {
         drop(main.ask_each(&Request::to(NGSA_1_CLUSTER)));
     });
-}
-
-/// Whether a query is about values that only `endpoints.extra_fields` shows.
-fn needs_extra_fields(query: &Query) -> bool {
-    ["burst_state", "burst_demand_load", "burst_ready_load"]
-        .iter()
-        .any(|name| query.expression.contains(name))
 }
 
 /// The samples of all queries of a panel.
