@@ -18,8 +18,8 @@ const LIFECYCLE: [&str; 9] = [
 ];
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
-/// the formats of `/burstmetrics` and the aliases of the metrics APIs.
-const FULL: u64 = 1_025_000;
+/// the live page, which takes 30 KB.
+const FULL: u64 = 1_055_000;
 const HEADER_ONLY: u64 = 500_000;
 
 fn exports(file: &str) -> Vec<String> {

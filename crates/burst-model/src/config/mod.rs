@@ -128,6 +128,8 @@ pub struct EndpointsConfig {
     pub prefix: String,
     /// The hosts for which the filter answers, in lower case and without a port. An empty list allows all.
     pub hosts: Vec<String>,
+    /// Whether a browser gets the live page at the prefix itself.
+    pub page: bool,
 }
 
 /// How the filter serves the metrics APIs.

@@ -85,6 +85,7 @@ pub(crate) struct RawEndpoints {
     pub(crate) enabled: Option<bool>,
     pub(crate) prefix: Option<String>,
     pub(crate) hosts: Vec<String>,
+    pub(crate) page: bool,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]

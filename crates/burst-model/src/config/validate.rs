@@ -282,6 +282,11 @@ fn header_name(key: &str, name: &str) -> Result<String, ConfigError> {
 
 fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<RequestPath<EndpointsConfig>>, ConfigError> {
     match (raw.enabled, artifact) {
+        (_, Artifact::HeaderOnly) if raw.page => return Err(ConfigError::NeedsFullModule("endpoints.page")),
+        (Some(false), Artifact::Full) if raw.page => {
+            let reason = "true needs the endpoints, and endpoints.enabled is false";
+            return Err(invalid("endpoints.page", reason));
+        }
         (Some(false), _) | (None, Artifact::HeaderOnly) => return Ok(None),
         (Some(true), Artifact::HeaderOnly) => return Err(ConfigError::NeedsFullModule("endpoints.enabled")),
         (Some(true) | None, Artifact::Full) => {}
@@ -291,5 +296,6 @@ fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<Reque
     for (index, host) in raw.hosts.iter().enumerate() {
         hosts.push(text(&format!("endpoints.hosts[{index}]"), host)?.to_ascii_lowercase());
     }
-    Ok(RequestPath::new(EndpointsConfig { prefix, hosts }))
+    let page = raw.page;
+    Ok(RequestPath::new(EndpointsConfig { prefix, hosts, page }))
 }
