@@ -121,11 +121,10 @@ impl Browser {
 }
 
 impl Page {
-    /// The value of a JavaScript expression, as JSON.
+    /// Evaluates a JavaScript expression, and returns its value as JSON.
     ///
     /// # Panics
     /// When it throws.
-    #[must_use]
     #[track_caller]
     pub fn value(&self, expression: &str) -> Value {
         let result = self

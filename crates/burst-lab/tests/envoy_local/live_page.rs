@@ -23,8 +23,12 @@ fn a_browser_sees_the_load_rise_and_fall() {
     let _lab = folder.start("burst-lab", &mut folder.run());
     folder.header("checkout.shop.svc.cluster.local");
     let browser = Browser::start();
-    let page = browser.open(&format!("http://{}/burstmetrics/", folder.addr("8080")));
     let (width, height) = SIZE;
+    let blank = browser
+        .open("data:text/html,<title>blank</title>")
+        .screenshot(width, height)
+        .len();
+    let page = browser.open(&format!("http://{}/burstmetrics/", folder.addr("8080")));
     page.resize(width, height);
     page.wait_for(
         NAMES,
@@ -32,12 +36,7 @@ fn a_browser_sees_the_load_rise_and_fall() {
     );
     page.wait_for("document.getElementById('state').textContent", &json!("Live"));
     page.wait("two values of each service", &format!("{VALUES} >= 2"));
-    let blank = browser.open("data:text/html,<title>blank</title>");
-    blank.resize(width, height);
-    let (blank, picture) = (
-        blank.screenshot(width, height).len(),
-        page.screenshot(width, height).len(),
-    );
+    let picture = page.screenshot(width, height).len();
     assert!(
         picture > 4 * blank,
         "{picture} bytes, and a page without anything has {blank}"
