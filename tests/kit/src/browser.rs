@@ -1,27 +1,21 @@
 //! A headless Chromium, which shows pages to a test as it shows them to a person.
 
+mod dev_tools;
+
 use std::{
-    env,
+    cell::RefCell,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    rc::Rc,
     time::Duration,
 };
 
-use headless_chrome::{
-    Tab,
-    protocol::cdp::{
-        Emulation::{SetDeviceMetricsOverride, SetEmulatedMedia},
-        Log::LogEntryLevel,
-        Network,
-        Page::{CaptureScreenshotFormatOption, Viewport},
-        types::{Event, Method},
-    },
-};
-use serde::de::DeserializeOwned;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use self::dev_tools::DevTools;
 use crate::{process::Process, wait};
 
 /// Chromium starts in 2 s, and a page shows its first numbers at once, on a machine with nothing else to do.
@@ -33,25 +27,30 @@ const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "g
 /// The start of the log line with the address of the DevTools protocol.
 const LISTENING: &str = "DevTools listening on ";
 
+/// The keys that write no text, with their codes in Windows, which the protocol takes.
+const KEYS: [(&str, u32); 8] = [
+    ("Tab", 9),
+    ("Escape", 27),
+    ("PageUp", 33),
+    ("PageDown", 34),
+    ("End", 35),
+    ("Home", 36),
+    ("ArrowUp", 38),
+    ("ArrowDown", 40),
+];
+
 /// A running Chromium; it is gone when this is dropped.
 pub struct Browser {
-    browser: headless_chrome::Browser,
-    // It ends after the connection to it, and before its folder.
+    dev_tools: Rc<RefCell<DevTools>>,
+    // It ends before its folder is removed.
     _process: Process,
     _folder: TempDir,
 }
 
-/// An open page. What happens in it is collected from the start.
+/// An open page. Chromium passes keys only to the page that was opened last.
 pub struct Page {
-    tab: Arc<Tab>,
-    seen: Arc<Mutex<Seen>>,
-}
-
-/// What has happened in a page.
-#[derive(Debug, Default)]
-struct Seen {
-    problems: Vec<String>,
-    requests: Vec<String>,
+    dev_tools: Rc<RefCell<DevTools>>,
+    session: String,
 }
 
 impl Browser {
@@ -76,42 +75,37 @@ impl Browser {
             "--disable-background-networking",
             "--disable-component-update",
             "--no-first-run",
-            "about:blank",
         ]);
         let mut process = Process::start("chromium", folder.path(), &mut command);
         let log = folder.path().join("chromium.log");
         let address = process.wait_for(PATIENCE, "Chromium listens", || address(&log).ok_or("it does not yet"));
-        let browser = headless_chrome::Browser::connect_with_timeout(address, PATIENCE).expect("Chromium answers");
         Self {
-            browser,
+            dev_tools: Rc::new(RefCell::new(DevTools::connect(&address, PATIENCE))),
             _process: process,
             _folder: folder,
         }
     }
 
-    /// Opens a page in a tab of its own.
+    /// Opens a page in a tab of its own, before all others.
     ///
     /// # Panics
     /// When Chromium does not answer, or nothing answers at the URL.
     #[must_use]
     #[track_caller]
     pub fn open(&self, url: &str) -> Page {
-        let tab = self.browser.new_tab().expect("a tab");
+        let call = |method, parameters| self.dev_tools.borrow_mut().call(None, method, &parameters);
+        let target = call("Target.createTarget", json!({"url": "about:blank"})).expect("a tab");
+        let target = json!({"targetId": target["targetId"], "flatten": true});
+        let session = call("Target.attachToTarget", target).expect("a session");
         let page = Page {
-            tab,
-            seen: Arc::default(),
+            dev_tools: self.dev_tools.clone(),
+            session: session["sessionId"].as_str().expect("the id of a session").to_owned(),
         };
-        let seen = page.seen.clone();
-        let listener = move |event: &Event| locked(&seen).add(event);
-        page.tab.add_event_listener(Arc::new(listener)).expect("a listener");
-        page.tab
-            .enable_log()
-            .and_then(|tab| tab.enable_runtime())
-            .expect("its log");
-        page.call::<Network::Enable>(json!({}));
-        page.tab
-            .navigate_to(url)
-            .unwrap_or_else(|error| panic!("{url}: {error}"));
+        for domain in ["Log", "Network", "Page", "Runtime"] {
+            page.call(&format!("{domain}.enable"), &json!({}));
+        }
+        let opened = page.call("Page.navigate", &json!({"url": url}));
+        assert!(opened["errorText"].is_null(), "{url}: {opened}");
         page.wait(
             "the page is loaded",
             "document.readyState === 'complete' && location.href !== 'about:blank'",
@@ -127,14 +121,12 @@ impl Page {
     /// When it throws.
     #[track_caller]
     pub fn value(&self, expression: &str) -> Value {
-        let result = self
-            .tab
-            .evaluate(&format!("JSON.stringify(({expression}) ?? null)"), false);
-        let result = result.unwrap_or_else(|error| panic!("{expression}: {error}"));
-        let Some(Value::String(json)) = result.value else {
-            panic!("{expression}: {}", result.description.unwrap_or_default());
-        };
-        serde_json::from_str(&json).expect("JSON")
+        let json = format!("JSON.stringify(({expression}) ?? null)");
+        let mut result = self.call("Runtime.evaluate", &json!({"expression": json}));
+        match result["result"]["value"].take() {
+            Value::String(json) => serde_json::from_str(&json).expect("JSON"),
+            _ => panic!("{expression}: {result}"),
+        }
     }
 
     /// Waits until an expression has this value.
@@ -168,130 +160,138 @@ impl Page {
     /// Clicks on the middle of an element.
     ///
     /// # Panics
-    /// When there is no such element, or it cannot be clicked.
+    /// When there is no such element.
     #[track_caller]
     pub fn click(&self, selector: &str) {
-        let clicked = self
-            .tab
-            .find_element(selector)
-            .and_then(|element| element.click().map(drop));
-        clicked.unwrap_or_else(|error| panic!("{selector}: {error}"));
+        let middle = self.value(&format!(
+            "(element => {{
+                element.scrollIntoView({{block: 'nearest'}});
+                const box = element.getBoundingClientRect();
+                return [box.x + box.width / 2, box.y + box.height / 2];
+            }})(document.querySelector({selector:?}))"
+        ));
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1});
+            self.call("Input.dispatchMouseEvent", &event);
+        }
     }
 
-    /// Presses a key, such as `Tab`, `ArrowDown` or `/`.
+    /// Presses a key: one of those without a text, such as `Tab` and `ArrowDown`, or a character.
     ///
     /// # Panics
     /// When there is no such key.
     #[track_caller]
     pub fn press(&self, key: &str) {
-        self.tab.press_key(key).unwrap_or_else(|error| panic!("{key}: {error}"));
+        let down = match KEYS.iter().find(|(name, _)| *name == key) {
+            Some((_, code)) => json!({"type": "rawKeyDown", "key": key, "code": key, "windowsVirtualKeyCode": code}),
+            None => {
+                assert_eq!(key.chars().count(), 1, "`{key}` is not in KEYS");
+                json!({"type": "keyDown", "key": key, "text": key})
+            }
+        };
+        self.call("Input.dispatchKeyEvent", &down);
+        let mut up = down;
+        up["type"] = json!("keyUp");
+        self.call("Input.dispatchKeyEvent", &up);
     }
 
     /// Types a text into the element that has the focus.
-    ///
-    /// # Panics
-    /// When it has a character that no key has.
     #[track_caller]
     pub fn type_text(&self, text: &str) {
-        self.tab
-            .type_str(text)
-            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        self.call("Input.insertText", &json!({"text": text}));
     }
 
     /// Gives the page a window of this size, in CSS pixels.
+    #[track_caller]
     pub fn resize(&self, width: u32, height: u32) {
-        self.call::<SetDeviceMetricsOverride>(
-            json!({"width": width, "height": height, "deviceScaleFactor": 1.0, "mobile": false}),
-        );
+        let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
     /// Sets features of `@media`, such as `prefers-color-scheme: dark`.
+    #[track_caller]
     pub fn prefer(&self, features: &[(&str, &str)]) {
-        let features: Vec<_> = features
+        let features = features
             .iter()
-            .map(|(name, value)| json!({"name": name, "value": value}))
-            .collect();
-        self.call::<SetEmulatedMedia>(json!({"features": features}));
+            .map(|(name, value)| json!({"name": name, "value": value}));
+        let features: Vec<_> = features.collect();
+        self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
-    /// A PNG of the upper left part of the window, of this size.
+    /// A PNG of the window.
     ///
     /// # Panics
     /// When Chromium cannot draw it.
     #[must_use]
     #[track_caller]
-    pub fn screenshot(&self, width: u32, height: u32) -> Vec<u8> {
-        let clip = Viewport {
-            x: 0.0,
-            y: 0.0,
-            width: width.into(),
-            height: height.into(),
-            scale: 1.0,
-        };
-        let png = CaptureScreenshotFormatOption::Png;
-        self.tab
-            .capture_screenshot(png, None, Some(clip), true)
-            .expect("a picture")
+    pub fn screenshot(&self) -> Vec<u8> {
+        let picture = self.call("Page.captureScreenshot", &json!({"format": "png"}));
+        let data = picture["data"].as_str().expect("a picture");
+        BASE64_STANDARD.decode(data).expect("base64")
     }
 
-    /// Errors of the script, and what Chromium itself reports: violations of the policy, requests that failed. Each begins
-    /// with its source, such as `network`.
+    /// What went wrong since the page was opened: exceptions, what the script wrote to the console, and what Chromium itself
+    /// reports, such as violations of the policy and requests that failed. Each begins with its source, such as `network`.
     #[must_use]
+    #[track_caller]
     pub fn problems(&self) -> Vec<String> {
-        locked(&self.seen).problems.clone()
+        self.events(problem)
     }
 
     /// The URLs that the page has asked for, its own the first.
     #[must_use]
+    #[track_caller]
     pub fn requests(&self) -> Vec<String> {
-        locked(&self.seen).requests.clone()
+        self.events(|event| match event["method"].as_str()? {
+            "Network.requestWillBeSent" => event["params"]["request"]["url"].as_str().map(str::to_owned),
+            _ => None,
+        })
     }
 
-    fn call<C: Method + DeserializeOwned + serde::Serialize>(&self, parameters: Value) {
-        let method: C = serde_json::from_value(parameters).expect("the parameters of the method");
-        self.tab.call_method(method).map(drop).expect("Chromium answers");
+    /// The events of this page until now.
+    #[track_caller]
+    fn events<T>(&self, select: impl Fn(&Value) -> Option<T>) -> Vec<T> {
+        // Events come before the answer to a later call.
+        self.value("0");
+        let dev_tools = self.dev_tools.borrow();
+        let own = dev_tools
+            .events
+            .iter()
+            .filter(|event| event["sessionId"] == *self.session);
+        own.filter_map(select).collect()
+    }
+
+    #[track_caller]
+    fn call(&self, method: &str, parameters: &Value) -> Value {
+        let result = self
+            .dev_tools
+            .borrow_mut()
+            .call(Some(&self.session), method, parameters);
+        result.unwrap_or_else(|error| panic!("{method} {parameters}: {error}"))
     }
 }
 
-impl Seen {
-    fn add(&mut self, event: &Event) {
-        match event {
-            Event::NetworkRequestWillBeSent(event) => self.requests.push(event.params.request.url.clone()),
-            Event::LogEntryAdded(event) => {
-                let entry = &event.params.entry;
-                if matches!(entry.level, LogEntryLevel::Error | LogEntryLevel::Warning) {
-                    let source = format!("{:?}", entry.source).to_lowercase();
-                    self.problems.push(format!("{source}: {}", entry.text));
-                }
-            }
-            Event::RuntimeExceptionThrown(event) => {
-                let details = &event.params.exception_details;
-                let thrown = details.exception.as_ref().and_then(|thrown| thrown.description.clone());
-                self.problems
-                    .push(format!("exception: {}", thrown.unwrap_or_else(|| details.text.clone())));
-            }
-            Event::RuntimeConsoleAPICalled(event) => {
-                let arguments = event.params.args.iter().map(|argument| format!("{:?}", argument.value));
-                self.problems
-                    .push(format!("console: {}", arguments.collect::<Vec<_>>().join(" ")));
-            }
-            _ => {}
+/// The problem that an event tells of, if it does.
+fn problem(event: &Value) -> Option<String> {
+    let parameters = &event["params"];
+    match event["method"].as_str()? {
+        "Log.entryAdded" => {
+            let entry = &parameters["entry"];
+            let is_problem = matches!(entry["level"].as_str(), Some("error" | "warning"));
+            is_problem.then(|| format!("{}: {}", entry["source"].as_str().unwrap_or_default(), entry["text"]))
         }
+        "Runtime.exceptionThrown" => Some(format!("exception: {}", parameters["exceptionDetails"])),
+        "Runtime.consoleAPICalled" => Some(format!("console: {}", parameters["args"])),
+        _ => None,
     }
-}
-
-fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The address that Chromium has written into its log.
 fn address(log: &Path) -> Option<String> {
-    let log = std::fs::read_to_string(log).ok()?;
+    let log = fs::read_to_string(log).ok()?;
     let (lines, _) = log.rsplit_once('\n')?;
-    lines
-        .lines()
-        .find_map(|line| line.strip_prefix(LISTENING))
-        .map(str::to_owned)
+    let address = lines.lines().find_map(|line| line.strip_prefix(LISTENING))?;
+    Some(address.to_owned())
 }
 
 /// Chromium: what its variable names, else the first of its names on PATH.
@@ -306,4 +306,19 @@ fn program() -> PathBuf {
     candidates
         .find(|candidate| candidate.exists())
         .unwrap_or_else(|| panic!("Chromium is not on PATH: run `make setup`, or setup/chromium; or set {VARIABLE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_wrong_in_a_page_is_a_problem() {
+        let browser = Browser::start();
+        let page = browser.open("data:text/html,<script>console.log('a'); missing()</script>");
+        let problems = page.problems();
+        assert!(problems[0].starts_with("console: "), "{problems:?}");
+        assert!(problems[1].contains("missing is not defined"), "{problems:?}");
+        assert_eq!(problems.len(), 2, "{problems:?}");
+    }
 }

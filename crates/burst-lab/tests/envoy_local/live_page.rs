@@ -24,10 +24,9 @@ fn a_browser_sees_the_load_rise_and_fall() {
     folder.header("checkout.shop.svc.cluster.local");
     let browser = Browser::start();
     let (width, height) = SIZE;
-    let blank = browser
-        .open("data:text/html,<title>blank</title>")
-        .screenshot(width, height)
-        .len();
+    let blank = browser.open("data:text/html,<title>blank</title>");
+    blank.resize(width, height);
+    let blank = blank.screenshot().len();
     let page = browser.open(&format!("http://{}/burstmetrics/", folder.addr("8080")));
     page.resize(width, height);
     page.wait_for(
@@ -36,7 +35,7 @@ fn a_browser_sees_the_load_rise_and_fall() {
     );
     page.wait_for("document.getElementById('state').textContent", &json!("Live"));
     page.wait("two values of each service", &format!("{VALUES} >= 2"));
-    let picture = page.screenshot(width, height).len();
+    let picture = page.screenshot().len();
     assert!(
         picture > 4 * blank,
         "{picture} bytes, and a page without anything has {blank}"
@@ -44,6 +43,6 @@ fn a_browser_sees_the_load_rise_and_fall() {
     assert_eq!(page.problems(), [""; 0]);
     if let Some(path) = env::var_os("BURST_PICTURE") {
         page.wait("a minute of history", &format!("{VALUES} >= 12"));
-        fs::write(&path, page.screenshot(width, height)).unwrap();
+        fs::write(&path, page.screenshot()).unwrap();
     }
 }
