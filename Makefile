@@ -11,7 +11,7 @@ help: ## list the targets
 
 # Two parts are installed at a time, because linkers and downloads leave cores idle. The large parts come first. A part that
 # shares packages with another comes after it, and finds them in Go's build cache.
-PARTS := control-plane istiod oracle prometheus wasm-bindgen cargo-deny envoy wasm-target wasm-fetch tools pre-commit
+PARTS := control-plane istiod oracle prometheus wasm-bindgen cargo-deny envoy wasm-target chromium wasm-fetch tools pre-commit
 .PHONY: setup
 setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (10 to 20 minutes the first time)
 	@$(MAKE) --jobs=2 --no-print-directory $(PARTS:%=setup-%)
@@ -20,6 +20,8 @@ setup: ## install what the tests need: Wasm target, Envoy, control plane, tools 
 $(PARTS:%=setup-%): setup-%:
 	@MAKEFLAGS= setup/$* $(if $(filter envoy,$*),--all)
 setup-oracle: setup-control-plane
+# Only one of them can use apt-get at a time.
+setup-chromium: setup-wasm-target
 setup-wasm-fetch: setup-istiod
 
 .PHONY: lint
@@ -64,6 +66,12 @@ envoys: setup ## run the tests with a real proxy on the Envoys between the oldes
 		echo "Envoy $$version"; \
 		BURST_ENVOY=$$envoy BURST_ENVOY_OLDEST=$$envoy $(CARGO_TEST) --test envoy --test cluster --test istio; \
 	done
+
+.PHONY: picture
+picture: wasm ## draw docs/page.png, the live page of make run
+	@setup/envoy
+	@setup/chromium
+	eval "$$(setup/paths)" && BURST_PICTURE=$$PWD/docs/page.png $(CARGO_TEST) --package burst-lab --test envoy_local live_page
 
 .PHONY: bench
 bench: ## run the benchmarks: tables with medians and spreads, saved as JSON in target/bench/

@@ -173,10 +173,12 @@ impl Handler {
         }
         let [method, authority] = [":method", ":authority"].map(|name| host::request_header(name).unwrap_or_default());
         let if_none_match = host::request_header("if-none-match");
+        let accept = endpoints.page.then(|| host::request_header("accept")).flatten();
         let request = BurstRequest {
             method: &method,
             path: &path,
             host: &authority,
+            accept: accept.as_deref(),
             if_none_match: if_none_match.as_deref(),
             now: host::now(),
         };

@@ -79,6 +79,11 @@ fn a_bad_configuration_is_refused_and_the_previous_one_stays_active(version: Ver
         ),
         (
             Module::HeaderOnly,
+            r#"{"cluster":"k","endpoints":{"page":true}}"#,
+            "endpoints.page: is not supported by the header-only module, which does not see requests",
+        ),
+        (
+            Module::HeaderOnly,
             r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
             "header.when: is not supported by the header-only module, which does not see requests",
         ),

@@ -46,6 +46,25 @@ fn a_matching_etag_is_answered_without_a_body() {
 }
 
 #[test]
+fn a_browser_gets_the_page_only_if_it_is_configured() {
+    let browse = || Request::get("/burstmetrics/").header("accept", "text/html,*/*;q=0.8");
+    let (_envoy, worker) = synced();
+    assert_eq!(ask(&worker, browse()).status(), 404, "it is off by default");
+
+    let configuration = r#"{"cluster":"kube_api","endpoints":{"page":true}}"#;
+    let envoy = envoy(configuration, &Kube::new());
+    let worker = envoy.worker();
+    let page = ask(&worker, browse());
+    assert!(matches!(page.by, By::Filter));
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(page.text().starts_with("<!DOCTYPE html>"));
+    assert!(page.header("content-security-policy").is_some());
+    assert_eq!(page.header("x-burst"), None);
+    let text = ask(&worker, Request::get("/burstmetrics/").header("accept", "*/*"));
+    assert_eq!(text.status(), 404, "curl gets what it got before");
+}
+
+#[test]
 fn requests_outside_the_prefix_go_to_the_upstream() {
     let (_envoy, worker) = synced();
     for path in ["/", "/burstmetric", "/burstmetricsx", "/a/burstmetrics/services"] {

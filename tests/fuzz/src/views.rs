@@ -89,6 +89,7 @@ fn burst(config: &Config, serving_cache: &mut ServingCache, path: &[u8], header:
         method: b"GET",
         path: &path,
         host: header,
+        accept: Some(header),
         if_none_match: Some(header),
         now: T0,
     };

@@ -3,9 +3,12 @@
 //! Every call blocks, and panics with a message where a test has to fail. A failing test prints the end of the log of every
 //! process that it started.
 //!
-//! The feature `filter` adds the proxies with the filter in them, which need the stand-in cluster of burst-lab.
+//! The feature `browser` adds headless Chromium. The feature `filter` adds the proxies with the filter in them, which need the
+//! stand-in cluster of burst-lab.
 
 mod authority;
+#[cfg(feature = "browser")]
+pub mod browser;
 mod control_plane;
 mod envoy;
 #[cfg(feature = "filter")]

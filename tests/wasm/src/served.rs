@@ -51,6 +51,7 @@ fn answer(config: &Config, cache: &mut ServingCache, path: &str, now: Time) -> S
         method: b"GET",
         path: path.as_bytes(),
         host: b"localhost",
+        accept: None,
         if_none_match: None,
         now,
     };

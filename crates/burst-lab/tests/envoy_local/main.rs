@@ -3,4 +3,5 @@
 mod compose;
 mod context;
 mod folder;
+mod live_page;
 mod run;

@@ -133,6 +133,8 @@ pub struct EndpointsConfig {
     pub hosts: Vec<String>,
     /// The signals that `format=json` and `format=prometheus` show.
     pub extra_fields: SignalSet,
+    /// Whether a browser gets the live page at the prefix itself.
+    pub page: bool,
 }
 
 /// How the filter serves the metrics APIs.

@@ -86,6 +86,7 @@ pub(crate) struct RawEndpoints {
     pub(crate) prefix: Option<String>,
     pub(crate) hosts: Vec<String>,
     pub(crate) extra_fields: Vec<Signal>,
+    pub(crate) page: bool,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]

@@ -165,6 +165,10 @@ fn an_error_names_the_key_its_value_and_what_is_allowed() {
             r#"header.value: "a\nb" must be a text"#,
         ),
         (
+            r#"{"cluster":"k","endpoints":{"enabled":false,"page":true}}"#,
+            "endpoints.page: true needs the endpoints, and endpoints.enabled is false",
+        ),
+        (
             r#"{"cluster":"k","endpoints":{"prefix":"/"}}"#,
             r#"endpoints.prefix: "/" is not a path"#,
         ),
@@ -274,6 +278,7 @@ fn the_header_only_module_refuses_keys_that_need_requests() {
     assert!(parse(r#"{"cluster":"k"}"#).unwrap().endpoints.is_none());
     for (json, key) in [
         (r#"{"cluster":"k","endpoints":{"enabled":true}}"#, "endpoints.enabled: "),
+        (r#"{"cluster":"k","endpoints":{"page":true}}"#, "endpoints.page: "),
         (
             r#"{"cluster":"k","header":{"when":{"request_header":"user-agent"}}}"#,
             "header.when: ",

@@ -291,6 +291,11 @@ fn header_name(key: &str, name: &str) -> Result<String, ConfigError> {
 
 fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<RequestPath<EndpointsConfig>>, ConfigError> {
     match (raw.enabled, artifact) {
+        (_, Artifact::HeaderOnly) if raw.page => return Err(ConfigError::NeedsFullModule("endpoints.page")),
+        (Some(false), Artifact::Full) if raw.page => {
+            let reason = "true needs the endpoints, and endpoints.enabled is false";
+            return Err(invalid("endpoints.page", reason));
+        }
         (Some(false), _) | (None, Artifact::HeaderOnly) => return Ok(None),
         (Some(true), Artifact::HeaderOnly) => return Err(ConfigError::NeedsFullModule("endpoints.enabled")),
         (Some(true) | None, Artifact::Full) => {}
@@ -303,6 +308,7 @@ fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<Reque
     Ok(RequestPath::new(EndpointsConfig {
         prefix,
         hosts,
+        page: raw.page,
         extra_fields: raw.extra_fields.iter().copied().collect(),
     }))
 }

@@ -67,6 +67,13 @@ pub fn has_tag(tags: &[u8], etag: &str) -> bool {
     tags.any(|tag| tag == b"*" || opaque(tag) == opaque(etag.as_bytes()))
 }
 
+/// The reply without a body, if the client has the content with this entity tag already.
+#[must_use]
+pub(super) fn not_modified(etag: &str, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
+    let is_known = if_none_match.is_some_and(|tags| has_tag(tags, etag));
+    is_known.then(|| LocalReply::empty(304).with("etag", etag))
+}
+
 /// An entity tag without the mark of a weak one.
 fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)

@@ -9,7 +9,8 @@ pub use waiting::{WaitingRequest, too_many_waiting};
 use super::cache::{Freshness, ServingCache};
 use super::format::{Format, Rendered, Rows};
 use super::header;
-use super::local_reply::{LocalReply, has_tag};
+use super::local_reply::{LocalReply, not_modified};
+use super::page;
 use crate::config::{Config, EndpointsConfig, Origin};
 use crate::confirmation::{self, Confirmation};
 use crate::index::{HPAS, SERVICES};
@@ -41,6 +42,8 @@ pub struct BurstRequest<'a> {
     pub path: &'a [u8],
     /// `:authority`.
     pub host: &'a [u8],
+    /// `accept`. The shell fills it in only if [`EndpointsConfig::page`] is on.
+    pub accept: Option<&'a [u8]>,
     /// `if-none-match`.
     pub if_none_match: Option<&'a [u8]>,
     /// When the request was received.
@@ -66,6 +69,9 @@ pub fn answer(
         return None;
     }
     let rest = request.path.get(endpoints.prefix.len()..).unwrap_or_default();
+    if endpoints.page && page::is_wanted(request.method, rest, request.accept) {
+        return Some(BurstReply::Now(page::reply(request.if_none_match)));
+    }
     let target = path::parse(rest);
     let reply = match &target {
         Err(InvalidPath::TooLong) => text(414, "the path is too long\n"),
@@ -265,11 +271,6 @@ fn text(status: u16, body: impl Into<String>) -> LocalReply {
 
 fn bulk_reply(etag: &str, content_type: &str, body: Rc<[u8]>) -> LocalReply {
     LocalReply::new(200, content_type, body).with("etag", etag)
-}
-
-fn not_modified(etag: &str, if_none_match: Option<&[u8]>) -> Option<LocalReply> {
-    let is_known = if_none_match.is_some_and(|tags| has_tag(tags, etag));
-    is_known.then(|| LocalReply::empty(304).with("etag", etag))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 mod formats;
+mod page;
 mod path_variants;
 mod waiting;
 
@@ -14,6 +15,7 @@ fn get<'a>(path: &'a str) -> BurstRequest<'a> {
         method: b"GET",
         path: path.as_bytes(),
         host: b"localhost:8080",
+        accept: None,
         if_none_match: None,
         now: T0.after(Duration::from_secs(2)),
     }
@@ -291,7 +293,7 @@ proptest! {
         let config = config("");
         let mut cache = serving_cache(&config);
         let path = [b"/burstmetrics/", &path[..]].concat();
-        let request = BurstRequest { method: b"GET", path: &path, host: &host, if_none_match: Some(&tags), now: T0 };
+        let request = BurstRequest { method: b"GET", path: &path, host: &host, accept: Some(&tags), if_none_match: Some(&tags), now: T0 };
         prop_assert!(reply(&config, &mut cache, request).is_some());
     }
 }

@@ -132,5 +132,9 @@ proptest! {
         let config = config("");
         let answered = reply(&config, &mut serving_cache(&config), get(&path));
         prop_assert!(is_locked(&path) || answered.is_none_or(|answer| answer.status == 404), "{}", path);
+        let page = BurstRequest { accept: Some(b"text/html"), ..get(&path) };
+        let config = self::config(r#","endpoints":{"page":true}"#);
+        let answered = reply(&config, &mut serving_cache(&config), page);
+        prop_assert!(is_locked(&path) || answered.is_none_or(|answer| answer.status == 404), "{}", path);
     }
 }
