@@ -1,4 +1,8 @@
-//! The enumerations of metrics: where a value comes from and how it is compared.
+//! Metrics: where a value comes from and how it is compared.
+
+use k8s_openapi::api::autoscaling::v2::{
+    CrossVersionObjectReference, MetricIdentifier, MetricSpec, MetricStatus, MetricValueStatus,
+};
 
 use crate::string_enum::closed;
 
@@ -53,5 +57,123 @@ impl Resource {
         [Self::Cpu, Self::Memory]
             .into_iter()
             .find(|resource| resource.as_str() == name)
+    }
+}
+
+/// Where the value of one metric comes from. The metric of a spec and its value in the status have the same source.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MetricSource {
+    /// CPU or memory of whole pods.
+    Resource {
+        /// The resource, such as `cpu`.
+        name: String,
+    },
+    /// CPU or memory of one container of each pod.
+    ContainerResource {
+        /// The resource, such as `cpu`.
+        name: String,
+        /// The container.
+        container: String,
+    },
+    /// A value that each pod has.
+    Pods {
+        /// The metric, with its selector.
+        metric: MetricIdentifier,
+    },
+    /// A value that describes one Kubernetes object.
+    Object {
+        /// The metric, with its selector.
+        metric: MetricIdentifier,
+        /// The described object.
+        object: CrossVersionObjectReference,
+    },
+    /// A series that belongs to no Kubernetes object.
+    External {
+        /// The metric, with its selector.
+        metric: MetricIdentifier,
+    },
+}
+
+impl MetricSource {
+    /// Returns the source of a metric of a spec, or `None` if no source is set. The field that is set decides, and not `type`.
+    #[must_use]
+    pub fn of_spec(metric: &MetricSpec) -> Option<Self> {
+        Some(if let Some(source) = &metric.resource {
+            Self::resource(&source.name)
+        } else if let Some(source) = &metric.container_resource {
+            Self::container_resource(&source.name, &source.container)
+        } else if let Some(source) = &metric.pods {
+            Self::pods(&source.metric)
+        } else if let Some(source) = &metric.object {
+            Self::object(&source.metric, &source.described_object)
+        } else {
+            Self::external(&metric.external.as_ref()?.metric)
+        })
+    }
+
+    /// Returns the source of a metric of a status with its value, or `None` if no source is set.
+    pub(crate) fn of_status(metric: &MetricStatus) -> Option<(Self, &MetricValueStatus)> {
+        Some(if let Some(source) = &metric.resource {
+            (Self::resource(&source.name), &source.current)
+        } else if let Some(source) = &metric.container_resource {
+            (
+                Self::container_resource(&source.name, &source.container),
+                &source.current,
+            )
+        } else if let Some(source) = &metric.pods {
+            (Self::pods(&source.metric), &source.current)
+        } else if let Some(source) = &metric.object {
+            (Self::object(&source.metric, &source.described_object), &source.current)
+        } else {
+            let source = metric.external.as_ref()?;
+            (Self::external(&source.metric), &source.current)
+        })
+    }
+
+    /// Returns the type of the source.
+    #[must_use]
+    pub fn source_type(&self) -> SourceType {
+        match self {
+            Self::Resource { .. } => SourceType::Resource,
+            Self::ContainerResource { .. } => SourceType::ContainerResource,
+            Self::Pods { .. } => SourceType::Pods,
+            Self::Object { .. } => SourceType::Object,
+            Self::External { .. } => SourceType::External,
+        }
+    }
+
+    /// Returns the name of the resource or of the metric.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Resource { name } | Self::ContainerResource { name, .. } => name,
+            Self::Pods { metric } | Self::Object { metric, .. } | Self::External { metric } => &metric.name,
+        }
+    }
+
+    fn resource(name: &str) -> Self {
+        Self::Resource { name: name.to_owned() }
+    }
+
+    fn container_resource(name: &str, container: &str) -> Self {
+        Self::ContainerResource {
+            name: name.to_owned(),
+            container: container.to_owned(),
+        }
+    }
+
+    fn pods(metric: &MetricIdentifier) -> Self {
+        Self::Pods { metric: metric.clone() }
+    }
+
+    fn object(metric: &MetricIdentifier, object: &CrossVersionObjectReference) -> Self {
+        Self::Object {
+            metric: metric.clone(),
+            object: object.clone(),
+        }
+    }
+
+    fn external(metric: &MetricIdentifier) -> Self {
+        Self::External { metric: metric.clone() }
     }
 }

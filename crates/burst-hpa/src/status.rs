@@ -5,12 +5,11 @@
 //! it, by the `status` subresource, every 15 s.
 
 use k8s_openapi::api::autoscaling::v2::{
-    CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition,
-    HorizontalPodAutoscalerStatus, MetricIdentifier, MetricStatus, MetricValueStatus,
+    HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus, MetricStatus,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 
+use crate::metric::MetricSource;
 use crate::quantity::Quantity;
 use crate::string_enum::open;
 
@@ -129,16 +128,8 @@ pub struct HpaCondition {
 /// The value of one metric at the last sync.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurrentMetric {
-    /// `Resource`, `Pods`, …; the API server does not check it.
-    pub source_type: String,
-    /// Of the metric or resource.
-    pub name: String,
-    /// Only for `ContainerResource`.
-    pub container: Option<String>,
-    /// The described object. Only for `Object`.
-    pub object: Option<CrossVersionObjectReference>,
-    /// The labels that narrow it down.
-    pub selector: Option<LabelSelector>,
+    /// Where the value came from.
+    pub source: MetricSource,
     /// The value itself.
     pub value: Option<Quantity>,
     /// The value divided by the pods.
@@ -194,42 +185,13 @@ impl From<&HorizontalPodAutoscalerCondition> for HpaCondition {
 impl CurrentMetric {
     /// `None` for the empty entry the controller leaves where a metric failed.
     fn of(metric: &MetricStatus) -> Option<Self> {
-        let of = |name: &str, current| Self::new(&metric.type_, name, current);
-        let series = |metric: &MetricIdentifier, current| Self {
-            selector: metric.selector.clone(),
-            ..of(&metric.name, current)
-        };
-        Some(if let Some(source) = &metric.resource {
-            of(&source.name, &source.current)
-        } else if let Some(source) = &metric.container_resource {
-            Self {
-                container: Some(source.container.clone()),
-                ..of(&source.name, &source.current)
-            }
-        } else if let Some(source) = &metric.pods {
-            series(&source.metric, &source.current)
-        } else if let Some(source) = &metric.object {
-            Self {
-                object: Some(source.described_object.clone()),
-                ..series(&source.metric, &source.current)
-            }
-        } else {
-            let source = metric.external.as_ref()?;
-            series(&source.metric, &source.current)
-        })
-    }
-
-    fn new(source_type: &str, name: &str, current: &MetricValueStatus) -> Self {
-        Self {
-            source_type: source_type.to_owned(),
-            name: name.to_owned(),
-            container: None,
-            object: None,
-            selector: None,
+        let (source, current) = MetricSource::of_status(metric)?;
+        Some(Self {
+            source,
             value: current.value.as_ref().and_then(|value| value.try_into().ok()),
             average_value: current.average_value.as_ref().and_then(|value| value.try_into().ok()),
             average_utilization: current.average_utilization,
-        }
+        })
     }
 }
 
@@ -258,6 +220,7 @@ mod tests {
         let [cpu] = status.current_metrics.as_slice() else {
             panic!("{:?}", status.current_metrics)
         };
+        assert_eq!(cpu.source, MetricSource::Resource { name: "cpu".to_owned() });
         assert_eq!(
             (
                 cpu.average_utilization,

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
 };
-use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
+use k8s_openapi::api::core::v1::{
+    Container, PodSpec, PodTemplateSpec, ReplicationController, ReplicationControllerSpec,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -146,6 +148,21 @@ impl From<&ReplicaSet> for Workload {
             selector: spec.map(|spec| spec.selector.clone()).unwrap_or_default(),
             template: spec.and_then(|spec| spec.template.clone()).unwrap_or_default(),
             ..Self::new::<ReplicaSet>(&set.metadata, spec.and_then(|spec| spec.replicas))
+        }
+    }
+}
+
+impl From<&ReplicationController> for Workload {
+    fn from(controller: &ReplicationController) -> Self {
+        let spec: Option<&ReplicationControllerSpec> = controller.spec.as_ref();
+        let selector = LabelSelector {
+            match_labels: spec.and_then(|spec| spec.selector.clone()),
+            match_expressions: None,
+        };
+        Self {
+            selector,
+            template: spec.and_then(|spec| spec.template.clone()).unwrap_or_default(),
+            ..Self::new::<ReplicationController>(&controller.metadata, spec.and_then(|spec| spec.replicas))
         }
     }
 }

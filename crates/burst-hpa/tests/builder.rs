@@ -3,11 +3,16 @@
 use std::time::Duration;
 
 use burst_hpa::builder::*;
-use burst_hpa::metric::Resource;
+use burst_hpa::metric::{Resource, SourceType};
 use burst_hpa::{Lint, Options};
-use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::core::v1::ReplicationController;
 use serde_json::json;
 use static_assertions::assert_not_impl_any;
+
+#[path = "../examples/write_yaml.rs"]
+#[expect(dead_code, reason = "the tests call its parts, and not its `main`")]
+mod write_yaml;
 
 // Code that must not compile, each for the expected reason.
 assert_not_impl_any!(ResourceTarget: From<Value>);
@@ -30,7 +35,7 @@ fn refusals(hpa: &Hpa) -> Vec<String> {
 #[test]
 fn name_and_namespace_come_from_the_target_unless_given() {
     let set: StatefulSet = serde_json::from_value(json!({"metadata": {"name": "db", "namespace": "shop"}})).unwrap();
-    let metadata = Hpa::new(&set, 3).build().unwrap().metadata;
+    let metadata = Hpa::new(&set, 3).build().unwrap().hpa.metadata;
     assert_eq!(
         (metadata.name.as_deref(), metadata.namespace.as_deref()),
         (Some("db"), Some("shop"))
@@ -41,6 +46,7 @@ fn name_and_namespace_come_from_the_target_unless_given() {
         .namespace("there")
         .build()
         .unwrap()
+        .hpa
         .metadata;
     assert_eq!(
         (given.name.as_deref(), given.namespace.as_deref()),
@@ -79,7 +85,7 @@ fn an_hpa_scales_nothing_of_another_namespace() {
 #[test]
 fn only_fields_that_were_set_are_written() {
     let down = ScalingRules::new().window(Duration::from_secs(60));
-    let spec = serde_json::to_value(bookstore().scale_down(down).build().unwrap().spec).unwrap();
+    let spec = serde_json::to_value(bookstore().scale_down(down).build().unwrap().hpa.spec).unwrap();
     assert_eq!(
         spec["behavior"],
         json!({"scaleDown": {"stabilizationWindowSeconds": 60}})
@@ -89,7 +95,7 @@ fn only_fields_that_were_set_are_written() {
 
 #[test]
 fn defaulted_returns_what_kubernetes_stores() {
-    let spec = serde_json::to_value(bookstore().defaulted().unwrap().spec).unwrap();
+    let spec = serde_json::to_value(bookstore().defaulted().unwrap().hpa.spec).unwrap();
     assert_eq!(spec["minReplicas"], 1);
     assert_eq!(spec["metrics"][0]["resource"]["target"]["averageUtilization"], 80);
 }
@@ -171,10 +177,106 @@ fn utilization_needs_a_request_of_the_containers_it_counts() {
         ContainerResourceMetric::new("app", Resource::Memory, Utilization(50)).into(),
         ResourceMetric::new(Resource::Cpu, AverageValue::parse("500m").unwrap()).into(),
     ] {
-        with(fine).unwrap();
+        let _ = with(fine).unwrap();
     }
     assert!(
         Hpa::new(&deployment, 3).build().is_err(),
         "without metrics Kubernetes adds utilization of cpu"
     );
+}
+
+#[test]
+fn warnings_come_with_the_object_and_errors_in_its_place() {
+    let container = json!({"name": "app", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}});
+    let spec = json!({"selector": {}, "replicas": 3, "template": {"spec": {"containers": [container]}}});
+    let web: Deployment = serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": spec})).unwrap();
+    let build = |percent| {
+        Hpa::new(&web, 3)
+            .min_replicas(3)
+            .metric(ResourceMetric::new(Resource::Cpu, Utilization(percent)))
+            .build()
+            .unwrap()
+    };
+    let lints = |built: Built| built.warnings.iter().map(|found| found.lint).collect::<Vec<_>>();
+    assert_eq!(lints(build(60)), [Lint::FixedRange, Lint::FixedReplicas]);
+    assert!(lints(build(120)).contains(&Lint::UnreachableUtilization));
+    assert_eq!(build(60).hpa.spec.max_replicas, 3);
+
+    let fine = Hpa::new(ScaleTarget::deployment("web"), 3).build().unwrap();
+    assert_eq!(fine.warnings, []);
+    let stored = Hpa::new(ScaleTarget::deployment("web"), 3)
+        .min_replicas(3)
+        .defaulted()
+        .unwrap();
+    assert_eq!(lints(stored), [Lint::FixedRange], "as without the defaults");
+}
+
+#[test]
+fn a_target_is_read_from_each_kind_with_a_template() {
+    let template = json!({"metadata": {"labels": {"app": "old"}}, "spec": {"containers": [{"name": "app"}]}});
+    let metadata = json!({"name": "old", "namespace": "shop"});
+    let controller: ReplicationController = serde_json::from_value(
+        json!({"metadata": metadata, "spec": {"selector": {"app": "old"}, "template": template}}),
+    )
+    .unwrap();
+    let set: ReplicaSet = serde_json::from_value(
+        json!({"metadata": metadata, "spec": {"selector": {"matchLabels": {"app": "old"}}, "template": template}}),
+    )
+    .unwrap();
+    for (target, api_version, kind) in [
+        (ScaleTarget::from(&controller), "v1", "ReplicationController"),
+        (ScaleTarget::from(&set), "apps/v1", "ReplicaSet"),
+    ] {
+        let hpa = Hpa::new(target, 3);
+        let refused = refusals(&hpa.clone().metric(ResourceMetric::new(Resource::Cpu, Utilization(50))));
+        let expected = format!("Container \"app\" of {kind} shop/old requests no cpu");
+        assert!(refused[0].contains(&expected), "{refused:?}");
+        let metric = ResourceMetric::new(Resource::Cpu, AverageValue::new(1));
+        let built = hpa.metric(metric).build().unwrap().hpa;
+        let reference = serde_json::to_value(built.spec.scale_target_ref).unwrap();
+        assert_eq!(
+            reference,
+            json!({"apiVersion": api_version, "kind": kind, "name": "old"})
+        );
+    }
+}
+
+#[test]
+fn a_metric_says_its_type_and_several_are_added_at_once() {
+    let metrics: [Metric; 5] = [
+        ResourceMetric::new(Resource::Cpu, Utilization(50)).into(),
+        ContainerResourceMetric::new("app", Resource::Cpu, Utilization(50)).into(),
+        PodsMetric::new("m", AverageValue::new(1)).into(),
+        ObjectMetric::new(ObjectReference::new("v1", "Service", "web"), "m", Value::new(1)).into(),
+        ExternalMetric::new("m", Value::new(1)).into(),
+    ];
+    let types = metrics.each_ref().map(Metric::source_type);
+    assert_eq!(
+        types,
+        [
+            SourceType::Resource,
+            SourceType::ContainerResource,
+            SourceType::Pods,
+            SourceType::Object,
+            SourceType::External
+        ]
+    );
+    let written = bookstore().metrics(metrics).build().unwrap().hpa.spec.metrics.unwrap();
+    let written: Vec<_> = written.iter().map(|metric| metric.type_.as_str()).collect();
+    assert_eq!(written, types.map(SourceType::as_str));
+}
+
+/// The output of `examples/write_yaml.rs` stands in the README.
+#[test]
+fn the_readme_shows_the_output_of_the_example() {
+    let built = write_yaml::bookstore().unwrap();
+    assert_eq!(built.warnings, []);
+    let yaml = serde_saphyr::to_string(&built.hpa).unwrap();
+    let readme = include_str!("../README.md");
+    assert!(readme.contains(&format!("```yaml\n{yaml}```")), "{yaml}");
+    let version = |manifest: &'static str| {
+        let (_, rest) = manifest.split_once("\nk8s-openapi = { version = ").unwrap();
+        rest.split([',', ' ']).next().unwrap()
+    };
+    assert_eq!(version(readme), version(include_str!("../../../Cargo.toml")));
 }

@@ -105,16 +105,34 @@ fn target(target_type: TargetType) -> MetricTarget {
     }
 }
 
-fn spec(source: SourceType) -> MetricSpec {
-    MetricSpec {
-        type_: source.to_string(),
-        ..MetricSpec::default()
-    }
-}
-
 /// A metric: one of the five sources, with its target.
 #[derive(Clone, Debug)]
-pub struct Metric(pub(super) MetricSpec);
+pub struct Metric {
+    source_type: SourceType,
+    spec: MetricSpec,
+}
+
+impl Metric {
+    fn new(source_type: SourceType, spec: MetricSpec) -> Self {
+        let type_ = source_type.to_string();
+        Self {
+            source_type,
+            spec: MetricSpec { type_, ..spec },
+        }
+    }
+
+    /// Returns the type of the source.
+    #[must_use]
+    pub fn source_type(&self) -> SourceType {
+        self.source_type
+    }
+
+    /// Returns the metric as the spec of an HPA has it.
+    #[must_use]
+    pub fn spec(&self) -> &MetricSpec {
+        &self.spec
+    }
+}
 
 /// CPU or memory of whole pods. With a [`Utilization`] target, every container must request the resource.
 #[derive(Clone, Debug)]
@@ -132,10 +150,11 @@ impl ResourceMetric {
 
 impl From<ResourceMetric> for Metric {
     fn from(metric: ResourceMetric) -> Self {
-        Self(MetricSpec {
+        let spec = MetricSpec {
             resource: Some(metric.0),
-            ..spec(SourceType::Resource)
-        })
+            ..MetricSpec::default()
+        };
+        Self::new(SourceType::Resource, spec)
     }
 }
 
@@ -157,10 +176,11 @@ impl ContainerResourceMetric {
 
 impl From<ContainerResourceMetric> for Metric {
     fn from(metric: ContainerResourceMetric) -> Self {
-        Self(MetricSpec {
+        let spec = MetricSpec {
             container_resource: Some(metric.0),
-            ..spec(SourceType::ContainerResource)
-        })
+            ..MetricSpec::default()
+        };
+        Self::new(SourceType::ContainerResource, spec)
     }
 }
 
@@ -187,10 +207,11 @@ impl PodsMetric {
 
 impl From<PodsMetric> for Metric {
     fn from(metric: PodsMetric) -> Self {
-        Self(MetricSpec {
+        let spec = MetricSpec {
             pods: Some(metric.0),
-            ..spec(SourceType::Pods)
-        })
+            ..MetricSpec::default()
+        };
+        Self::new(SourceType::Pods, spec)
     }
 }
 
@@ -219,10 +240,11 @@ impl ObjectMetric {
 
 impl From<ObjectMetric> for Metric {
     fn from(metric: ObjectMetric) -> Self {
-        Self(MetricSpec {
+        let spec = MetricSpec {
             object: Some(metric.0),
-            ..spec(SourceType::Object)
-        })
+            ..MetricSpec::default()
+        };
+        Self::new(SourceType::Object, spec)
     }
 }
 
@@ -249,10 +271,11 @@ impl ExternalMetric {
 
 impl From<ExternalMetric> for Metric {
     fn from(metric: ExternalMetric) -> Self {
-        Self(MetricSpec {
+        let spec = MetricSpec {
             external: Some(metric.0),
-            ..spec(SourceType::External)
-        })
+            ..MetricSpec::default()
+        };
+        Self::new(SourceType::External, spec)
     }
 }
 

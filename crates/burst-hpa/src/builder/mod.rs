@@ -6,7 +6,7 @@
 //! ```
 //! use burst_hpa::builder::{Hpa, ScaleTarget};
 //!
-//! let hpa = Hpa::new(ScaleTarget::deployment("bookstore-api"), 10).build()?;
+//! let hpa = Hpa::new(ScaleTarget::deployment("bookstore-api"), 10).build()?.hpa;
 //! assert_eq!(
 //!     serde_json::to_value(hpa)?,
 //!     serde_json::json!({
@@ -47,7 +47,8 @@
 //!         ExternalMetric::new("dead-letter-queue-size", Value::new(1))
 //!             .selector(Selector::new().label("queue", "orders").exists("region")),
 //!     )
-//!     .build()?;
+//!     .build()?
+//!     .hpa;
 //! # assert_eq!(hpa.spec.metrics.unwrap().len(), 6);
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
@@ -97,7 +98,8 @@
 //! let hpa = Hpa::new(ScaleTarget::deployment("bookstore-api"), 10)
 //!     .scale_down(ScalingRules::new().policy(ScalingPolicy::pods(5, half_a_minute)))
 //!     .scale_up(ScalingRules::new().policy(ScalingPolicy::pods(5, half_a_minute)).window(Duration::ZERO))
-//!     .build()?;
+//!     .build()?
+//!     .hpa;
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 //! A policy is [`ScalingPolicy::pods`] or [`ScalingPolicy::percent`]. Kubernetes refuses every other type, such as
@@ -172,6 +174,23 @@ pub struct Hpa {
     options: Options,
 }
 
+/// An HPA that the cluster accepts and that can work.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct Built {
+    /// The object.
+    pub hpa: HorizontalPodAutoscaler,
+    /// Mistakes with which the HPA works, but perhaps not as intended.
+    pub warnings: Vec<Finding>,
+}
+
+/// The object as written and as stored.
+struct Checked {
+    written: HorizontalPodAutoscaler,
+    stored: HorizontalPodAutoscaler,
+    warnings: Vec<Finding>,
+}
+
 impl Hpa {
     /// Creates an HPA that scales `target` up to `max_replicas`. It has the name and namespace of the target.
     pub fn new(target: impl Into<ScaleTarget>, max_replicas: i32) -> Self {
@@ -236,6 +255,22 @@ impl Hpa {
         self
     }
 
+    /// Adds metrics of one type, such as a list of [`Metric`]s.
+    ///
+    /// ```
+    /// use burst_hpa::builder::{AverageValue, Hpa, PodsMetric, ScaleTarget};
+    ///
+    /// let names = ["orders-per-second", "logins-per-second"];
+    /// let hpa = Hpa::new(ScaleTarget::deployment("bookstore-api"), 10)
+    ///     .metrics(names.map(|name| PodsMetric::new(name, AverageValue::new(100))));
+    /// # assert_eq!(hpa.build()?.hpa.spec.metrics.unwrap().len(), 2);
+    /// # Ok::<_, burst_hpa::builder::BuildErrors>(())
+    /// ```
+    pub fn metrics<M: Into<Metric>>(mut self, metrics: impl IntoIterator<Item = M>) -> Self {
+        self.metrics.extend(metrics.into_iter().map(Into::into));
+        self
+    }
+
     /// Sets the rules for scaling up.
     pub fn scale_up(mut self, rules: ScalingRules) -> Self {
         self.scale_up = Some(rules);
@@ -254,7 +289,14 @@ impl Hpa {
         self
     }
 
-    /// Builds the object with only the fields that you set.
+    /// Builds the object with only the fields that you set. It comes with warnings, such as a minimum that equals the maximum:
+    /// ```
+    /// use burst_hpa::builder::{Hpa, ScaleTarget};
+    ///
+    /// let built = Hpa::new(ScaleTarget::deployment("bookstore-api"), 3).min_replicas(3).build()?;
+    /// assert_eq!(built.warnings[0].lint, burst_hpa::Lint::FixedRange);
+    /// # Ok::<_, burst_hpa::builder::BuildErrors>(())
+    /// ```
     ///
     /// # Errors
     /// Returns all errors at once. They include the errors of kube-apiserver, and mistakes that kube-apiserver accepts
@@ -287,32 +329,41 @@ impl Hpa {
     /// );
     /// # Ok::<_, serde_json::Error>(())
     /// ```
-    pub fn build(&self) -> Result<HorizontalPodAutoscaler, BuildErrors> {
-        self.checked().map(|(written, _)| written)
+    pub fn build(&self) -> Result<Built, BuildErrors> {
+        let Checked { written, warnings, .. } = self.checked()?;
+        Ok(Built { hpa: written, warnings })
     }
 
     /// Builds the object as Kubernetes stores it: [`build`](Self::build) with all defaults filled in.
     ///
     /// # Errors
     /// Returns the errors of [`build`](Self::build).
-    pub fn defaulted(&self) -> Result<HorizontalPodAutoscaler, BuildErrors> {
-        self.checked().map(|(_, stored)| stored)
+    pub fn defaulted(&self) -> Result<Built, BuildErrors> {
+        let Checked { stored, warnings, .. } = self.checked()?;
+        Ok(Built { hpa: stored, warnings })
     }
 
-    fn checked(&self) -> Result<(HorizontalPodAutoscaler, HorizontalPodAutoscaler), BuildErrors> {
+    fn checked(&self) -> Result<Checked, BuildErrors> {
         let mut errors = Vec::new();
         let written = self.written(&mut errors);
         errors.extend(self.other_namespace());
         let stored = defaulted(written.clone(), self.options);
         errors.extend(validate(&stored, self.options).into_iter().map(BuildError::Refused));
-        if errors.is_empty() {
-            errors.extend(self.never_works(&written, &stored).map(BuildError::NeverWorks));
+        if !errors.is_empty() {
+            return Err(BuildErrors::new(errors));
         }
-        if errors.is_empty() {
-            Ok((written, stored))
-        } else {
-            Err(BuildErrors::new(errors))
+        let (mistakes, warnings): (Vec<_>, Vec<_>) =
+            self.findings(&written, &stored).into_iter().partition(never_works);
+        if !mistakes.is_empty() {
+            return Err(BuildErrors::new(
+                mistakes.into_iter().map(BuildError::NeverWorks).collect(),
+            ));
         }
+        Ok(Checked {
+            written,
+            stored,
+            warnings,
+        })
     }
 
     fn other_namespace(&self) -> Option<BuildError> {
@@ -337,7 +388,7 @@ impl Hpa {
             scale_down: rules("scaleDown", &self.scale_down),
         };
         let has_rules = behavior.scale_up.is_some() || behavior.scale_down.is_some();
-        let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.0.clone()).collect();
+        let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.spec().clone()).collect();
         let spec = HorizontalPodAutoscalerSpec {
             behavior: has_rules.then_some(behavior),
             max_replicas: self.max_replicas,
@@ -356,12 +407,8 @@ impl Hpa {
         }
     }
 
-    fn never_works(
-        &self,
-        written: &HorizontalPodAutoscaler,
-        stored: &HorizontalPodAutoscaler,
-    ) -> impl Iterator<Item = Finding> {
-        let findings = match self.target.workload() {
+    fn findings(&self, written: &HorizontalPodAutoscaler, stored: &HorizontalPodAutoscaler) -> Vec<Finding> {
+        let mut findings = match self.target.workload() {
             Some(workload) => lint_with_target(stored, workload, self.options),
             None => lint(stored, self.options),
         };
@@ -369,9 +416,13 @@ impl Hpa {
         let dropped = lint(written, self.options)
             .into_iter()
             .filter(|finding| finding.lint == Lint::DroppedTolerance);
+        findings.extend(dropped);
         findings
-            .into_iter()
-            .filter(|finding| finding.severity == Severity::Error)
-            .chain(dropped)
     }
+}
+
+/// Returns whether a finding is an error of [`Hpa::build`]. A tolerance that kube-apiserver drops is one, because the object
+/// that you build is not the one that the cluster stores.
+fn never_works(finding: &Finding) -> bool {
+    finding.severity == Severity::Error || finding.lint == Lint::DroppedTolerance
 }

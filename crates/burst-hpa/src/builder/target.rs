@@ -1,8 +1,9 @@
 //! References to the object that the HPA scales and to the object of a metric.
 
 use k8s_openapi::Metadata;
-use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference;
+use k8s_openapi::api::core::v1::ReplicationController;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::workload::Workload;
@@ -77,6 +78,18 @@ impl From<&Deployment> for ScaleTarget {
 impl From<&StatefulSet> for ScaleTarget {
     fn from(set: &StatefulSet) -> Self {
         Workload::from(set).into()
+    }
+}
+
+impl From<&ReplicaSet> for ScaleTarget {
+    fn from(set: &ReplicaSet) -> Self {
+        Workload::from(set).into()
+    }
+}
+
+impl From<&ReplicationController> for ScaleTarget {
+    fn from(controller: &ReplicationController) -> Self {
+        Workload::from(controller).into()
     }
 }
 

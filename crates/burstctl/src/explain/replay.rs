@@ -1,11 +1,11 @@
 //! Replays the last sync from the values in the status, with the simulated controller.
 
+use burst_hpa::metric::MetricSource;
 use burst_hpa::simulate::{
     ControllerOptions, Observation, Plan, Ready, Report, Scale, ScaleSelector, State, Time, sync,
 };
 use burst_hpa::status::{CurrentMetric, HpaStatus};
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscalerSpec, MetricSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::metric_model::{MetricModel, TargetValue, containers, pod};
 
@@ -55,24 +55,10 @@ pub(super) fn replay_last_sync(
 
 /// The total of a metric: its value, times the pods if it is a value per pod.
 fn total(spec: &MetricSpec, model: &MetricModel, status: &HpaStatus, replicas: i32) -> Option<i64> {
-    let (selector, object) = (selector(spec), spec.object.as_ref());
-    let is_same = |current: &&CurrentMetric| {
-        current.source_type == model.source.as_str()
-            && current.name == model.name
-            && current.container == model.container
-            && current.selector.as_ref() == selector
-            && current.object.as_ref() == object.map(|source| &source.described_object)
-    };
+    let source = MetricSource::of_spec(spec)?;
     // Matched by identity and not by index, because the status omits failed metrics.
-    let mut same = status.current_metrics.iter().filter(is_same);
+    let mut same = status.current_metrics.iter().filter(|current| current.source == source);
     same.find_map(|current| value(model, current, replicas))
-}
-
-fn selector(spec: &MetricSpec) -> Option<&LabelSelector> {
-    let pods = spec.pods.as_ref().map(|source| &source.metric);
-    let object = spec.object.as_ref().map(|source| &source.metric);
-    let external = spec.external.as_ref().map(|source| &source.metric);
-    pods.or(object).or(external)?.selector.as_ref()
 }
 
 fn value(model: &MetricModel, current: &CurrentMetric, replicas: i32) -> Option<i64> {

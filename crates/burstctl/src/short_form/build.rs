@@ -43,7 +43,7 @@ pub(crate) fn hpa(
     if let Some(written) = &raw.scale_down {
         hpa = hpa.scale_down(rules(written, "scaleDown", object)?);
     }
-    hpa.build().map_err(|errors| {
+    hpa.build().map(|built| built.hpa).map_err(|errors| {
         errors
             .as_slice()
             .iter()
