@@ -32,6 +32,7 @@ mod polling;
 mod quarantine;
 mod requests;
 mod restart;
+mod retries;
 mod reviews;
 mod roles;
 mod signals;

@@ -1,9 +1,11 @@
 //! The routes of the shop.
 
-use burst_testkit::{Version, wasm};
+use std::fs;
+
+use burst_testkit::{Version, repository, wait, wasm};
 
 use crate::{
-    mesh::Mesh,
+    mesh::{Mesh, SOON},
     shipped,
     shop::{API, WEB},
 };
@@ -96,4 +98,17 @@ fn a_weighted_route_carries_the_header_of_the_service_it_chose() {
             answer.body.starts_with(program) && answer.header("x-burst") == Some(value)
         });
     }
+
+    // What the guide for clients recommends reaches the cluster of the Service.
+    let guide = fs::read_to_string(repository().join("docs/using-the-header.md")).expect("the guide");
+    let mut blocks = guide.split("```yaml\n").filter_map(|rest| rest.split_once("```"));
+    let objects = blocks.find(|(block, _)| block.starts_with("apiVersion: networking.istio.io"));
+    mesh.cluster.apply(objects.expect("the objects for Istio").0);
+    wait::until(SOON, "outlier detection by errors of the connection", || {
+        let clusters = ingress
+            .envoy
+            .admin("/config_dump?resource=dynamic_active_clusters")
+            .body;
+        clusters.contains(r#""split_external_local_origin_errors": true"#)
+    });
 }
