@@ -1,8 +1,8 @@
 //! The shipped role: it suffices, it grants nothing else, and a proxy without it recovers once it gets the role.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs};
 
-use burst_testkit::{ControlPlane, wait};
+use burst_testkit::{ControlPlane, repository, wait};
 
 use crate::{
     account::{Account, apply_shipped_role, kubectl_as, shipped_role},
@@ -54,6 +54,21 @@ fn the_shipped_role_allows_list_and_watch_of_four_kinds_and_nothing_more() {
             said.contains("Forbidden") && said.contains(&account.user()),
             "{refused:?}: {said}"
         );
+    }
+
+    let guide = fs::read_to_string(repository().join("docs/security.md")).expect("the guide");
+    let (_, commands) = guide.split_once("```console\n").expect("the commands of the guide");
+    let commands: Vec<_> = commands.lines().take_while(|line| *line != "```").collect();
+    assert_eq!(commands.len(), 8);
+    for command in commands.chunks(2) {
+        let words = command[0].strip_prefix("$ kubectl ").expect("a command");
+        let words: Vec<_> = words.split(' ').collect();
+        let answer = match cluster.try_kubectl(&words, "") {
+            Ok(yes) => yes.trim().to_owned(),
+            // The exit code of kubectl says no, and stderr nothing.
+            Err(error) => format!("no{error}"),
+        };
+        assert_eq!(answer, command[1], "{words:?}");
     }
 }
 
