@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::dashboard::HISTORY;
+use super::HISTORY;
 use super::header::Load;
 use super::traffic::{ClientKind, Outcome};
 

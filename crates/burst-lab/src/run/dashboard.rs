@@ -7,13 +7,11 @@ use std::time::Duration;
 
 use burst_lab::sample::Service;
 
+use super::HISTORY;
 use super::clients::Clients;
 use super::header::Load;
 use super::traffic::Outcome;
 use super::warnings::Warnings;
-
-/// Seconds of history: more than any terminal is wide.
-pub(super) const HISTORY: usize = 240;
 
 /// What is known of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]

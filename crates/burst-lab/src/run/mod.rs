@@ -40,6 +40,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The time between two lines of a client, where there is no table.
 const CLIENT_LINES: Duration = Duration::from_secs(10);
 
+/// Seconds of history: more than any terminal is wide.
+const HISTORY: usize = 240;
+
 /// An update of the dashboard.
 enum Update {
     /// The outcome of a request.

@@ -6,7 +6,6 @@ mod engine;
 mod load_shape;
 mod metric_load;
 mod plot;
-mod prometheus;
 mod summary;
 mod svg;
 mod table;

@@ -1,8 +1,10 @@
 //! A load over time, from CSV with the column `seconds` and one for each metric. A load lasts until the next line.
 
+mod prometheus;
+
 use burst_hpa::Quantity;
 
-use super::prometheus::{PrometheusError, points};
+use self::prometheus::{PrometheusError, points};
 
 /// The longest trace. A day already has 5,760 syncs.
 pub(super) const MAX_SECONDS: u32 = 7 * 24 * 3600;

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::trace::{LoadPoint, MAX_SECONDS};
+use super::{LoadPoint, MAX_SECONDS};
 
 /// Why an answer is not a trace.
 #[derive(Debug, thiserror::Error)]
