@@ -144,7 +144,7 @@ reproduce: image ## build the images again from a copy of the checkout in anothe
 	(cd "$$copy" && CARGO_TARGET_DIR=$$copy/target cargo xtask image); \
 	diff --recursive "$${CARGO_TARGET_DIR:-target}/image" "$$copy/target/image" && echo "all files are identical"
 
-# In a terminal cargo shows what it compiles: the first run takes minutes. Elsewhere it is quiet, as in every other recipe.
+# In a terminal, cargo shows its progress, because the first run takes minutes. In a pipe it is quiet, as in the other recipes.
 QUIET = $(shell [ -t 2 ] || echo --quiet)
 
 # The variables of a makefile win over those of the environment, where PORT is common.

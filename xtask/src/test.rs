@@ -121,6 +121,8 @@ fn program(artifact: &Artifact) -> Option<Program> {
         format!("--test {}", target.name)
     } else if target.is_bin() {
         format!("--bin {}", target.name)
+    } else if target.is_example() {
+        format!("--example {}", target.name)
     } else {
         "--lib".to_owned()
     };

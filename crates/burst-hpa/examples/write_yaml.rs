@@ -15,14 +15,25 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Scales a Deployment by its CPU and by a metric of each pod.
-///
-/// # Errors
-/// Returns all mistakes at once.
-pub(crate) fn bookstore() -> Result<Built, BuildErrors> {
+fn bookstore() -> Result<Built, BuildErrors> {
     Hpa::new(ScaleTarget::deployment("bookstore-api"), 10)
         .namespace("shop")
         .min_replicas(2)
         .metric(ResourceMetric::new(Resource::Cpu, Utilization(60)))
         .metric(PodsMetric::new("http_requests_per_second", AverageValue::new(100)))
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bookstore;
+
+    #[test]
+    fn the_readme_shows_the_output() {
+        let built = bookstore().unwrap();
+        assert_eq!(built.warnings, []);
+        let yaml = serde_saphyr::to_string(&built.hpa).unwrap();
+        let readme = include_str!("../README.md");
+        assert!(readme.contains(&format!("```yaml\n{yaml}```")), "{yaml}");
+    }
 }

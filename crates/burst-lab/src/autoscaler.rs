@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::capacity::REQUESTS_PER_REPLICA;
 use crate::cluster::{Cluster, HPAS};
+use crate::hpa;
 use crate::sample::Service;
 
 /// Syncs for which replicas stay although fewer would do.
@@ -60,15 +61,12 @@ struct Limits {
 
 impl Limits {
     fn of(hpa: &Value) -> Self {
-        let number = |pointer| {
-            let number = hpa.pointer(pointer).and_then(Value::as_u64);
-            number.and_then(|number| u32::try_from(number).ok())
-        };
-        let min = number("/spec/minReplicas").unwrap_or(1);
+        let (min, max) = hpa::replica_range(hpa);
+        let utilization = hpa::number(hpa, "/spec/metrics/0/resource/target/averageUtilization");
         Self {
             min,
-            max: number("/spec/maxReplicas").unwrap_or(min).max(min),
-            utilization: number("/spec/metrics/0/resource/target/averageUtilization").unwrap_or(DEFAULT_UTILIZATION),
+            max,
+            utilization: utilization.unwrap_or(DEFAULT_UTILIZATION),
         }
     }
 
@@ -91,12 +89,6 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    fn current(cluster: &Cluster, hpa: &str) -> u64 {
-        cluster.object(HPAS, hpa).unwrap()["status"]["currentReplicas"]
-            .as_u64()
-            .unwrap()
-    }
-
     fn service(cluster: &Cluster, name: &str) -> Service {
         sample::services(cluster)
             .into_iter()
@@ -110,7 +102,7 @@ mod tests {
         let service = service(&cluster, "ngsa-svc-1");
         let replicas = [0.0, 2.1, 4.2, 6.3, 8.4, 10.5, 100.0].map(|requests| {
             Autoscaler::default().sync(&cluster, &service, requests);
-            current(&cluster, "default/ngsa-hpa-1")
+            cluster.current_replicas("default/ngsa-hpa-1").unwrap()
         });
         assert_eq!(
             replicas,
@@ -123,7 +115,8 @@ mod tests {
     fn two_workloads_share_the_requests_by_their_maximum() {
         let cluster = sample::cluster().unwrap();
         Autoscaler::default().sync(&cluster, &service(&cluster, "checkout"), 13.0);
-        let replicas = ["shop/checkout-stable", "shop/checkout-canary"].map(|hpa| current(&cluster, hpa));
+        let replicas =
+            ["shop/checkout-stable", "shop/checkout-canary"].map(|hpa| cluster.current_replicas(hpa).unwrap());
         assert_eq!(replicas, [5, 2], "10 and 3 of 13 requests a second");
     }
 
@@ -133,7 +126,7 @@ mod tests {
         let (mut autoscaler, service) = (Autoscaler::default(), service(&cluster, "ngsa-svc-1"));
         let mut sync = |requests| {
             autoscaler.sync(&cluster, &service, requests);
-            current(&cluster, "default/ngsa-hpa-1")
+            cluster.current_replicas("default/ngsa-hpa-1").unwrap()
         };
         let replicas: Vec<_> = [1.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(&mut sync).into();
         assert_eq!(replicas, [1, 5, 5, 5, 5, 5, 1]);

@@ -6,6 +6,7 @@ mod autoscaler;
 pub mod capacity;
 pub mod cluster;
 pub mod curve;
+mod hpa;
 pub mod lab;
 pub mod sample;
 pub mod server;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, DEPLOYMENTS, HPAS, ObjectError, SERVICES, STATEFULSETS};
 use crate::curve::Curve;
+use crate::hpa;
 
 /// The manifests of the sample cluster.
 pub const OBJECTS: &str = include_str!("sample-cluster.yaml");
@@ -55,14 +56,8 @@ impl Load {
 }
 
 fn curve(hpa: &Value, period: Duration, rising: bool) -> Curve {
-    let number = |pointer| {
-        hpa.pointer(pointer)
-            .and_then(Value::as_u64)
-            .and_then(|number| u32::try_from(number).ok())
-    };
-    let min = number("/spec/minReplicas").unwrap_or(1);
-    let max = number("/spec/maxReplicas").unwrap_or(min).max(min);
-    let start = number("/status/currentReplicas").unwrap_or(min);
+    let (min, max) = hpa::replica_range(hpa);
+    let start = hpa::number(hpa, hpa::CURRENT_REPLICAS).unwrap_or(min);
     Curve {
         min,
         max,
@@ -137,12 +132,6 @@ fn hpas_behind(cluster: &Cluster, namespace: &str, service: &Value) -> Vec<Strin
 mod tests {
     use super::*;
 
-    fn current(cluster: &Cluster, hpa: &str) -> u64 {
-        cluster.object(HPAS, hpa).unwrap()["status"]["currentReplicas"]
-            .as_u64()
-            .unwrap()
-    }
-
     #[test]
     fn the_sample_is_the_seeds_cluster_and_two_more_cases() {
         let services: Vec<_> = services(&cluster().unwrap())
@@ -168,18 +157,18 @@ mod tests {
         load.apply(&cluster, Duration::ZERO);
         assert_eq!(
             (
-                current(&cluster, "default/ngsa-hpa-1"),
-                current(&cluster, "ngsa/ngsa-hpa-2")
+                cluster.current_replicas("default/ngsa-hpa-1").unwrap(),
+                cluster.current_replicas("ngsa/ngsa-hpa-2").unwrap()
             ),
             (1, 2)
         );
         let version = cluster.version();
         load.apply(&cluster, Duration::ZERO);
         assert_eq!(cluster.version(), version);
-        let mut seen: Vec<u64> = Vec::new();
+        let mut seen: Vec<u32> = Vec::new();
         for second in 0..90 {
             load.apply(&cluster, Duration::from_secs(second));
-            seen.push(current(&cluster, "default/ngsa-hpa-1"));
+            seen.push(cluster.current_replicas("default/ngsa-hpa-1").unwrap());
         }
         assert_eq!((seen.iter().min(), seen.iter().max()), (Some(&1), Some(&5)));
     }

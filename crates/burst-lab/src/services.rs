@@ -12,7 +12,7 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use crate::api::Reply;
 use crate::autoscaler::Autoscaler;
 use crate::capacity::Capacity;
-use crate::cluster::{Cluster, HPAS};
+use crate::cluster::Cluster;
 use crate::sample::{self, Service};
 use crate::server::Handler;
 
@@ -66,17 +66,12 @@ impl SampleServices {
         let Capacities::OfReplicas(capacities, started) = &self.capacities else {
             return true;
         };
-        let replicas = service.hpas.iter().map(|hpa| self.current_replicas(hpa)).sum();
+        let current = |hpa: &String| self.cluster.current_replicas(hpa).unwrap_or(0);
+        let replicas = service.hpas.iter().map(current).sum();
         crate::locked(capacities)
             .entry(service.host())
             .or_default()
             .admit(replicas, started.elapsed())
-    }
-
-    fn current_replicas(&self, hpa: &str) -> u32 {
-        let hpa = self.cluster.object(HPAS, hpa);
-        let replicas = hpa.and_then(|hpa| hpa.pointer("/status/currentReplicas")?.as_u64());
-        replicas.and_then(|replicas| u32::try_from(replicas).ok()).unwrap_or(0)
     }
 }
 
@@ -192,10 +187,10 @@ mod tests {
         };
         (0..100).for_each(|_| drop(services.handle(&request())));
         services.scale(&mut autoscaler);
-        assert_eq!(services.current_replicas("default/ngsa-hpa-1"), 5);
+        assert_eq!(services.cluster.current_replicas("default/ngsa-hpa-1"), Some(5));
         assert_eq!(
-            services.current_replicas("ngsa/ngsa-hpa-2"),
-            1,
+            services.cluster.current_replicas("ngsa/ngsa-hpa-2"),
+            Some(1),
             "without requests it is at its minimum"
         );
     }

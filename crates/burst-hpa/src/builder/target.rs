@@ -1,9 +1,7 @@
 //! References to the object that the HPA scales and to the object of a metric.
 
 use k8s_openapi::Metadata;
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::CrossVersionObjectReference;
-use k8s_openapi::api::core::v1::ReplicationController;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::workload::Workload;
@@ -69,27 +67,13 @@ impl From<Workload> for ScaleTarget {
     }
 }
 
-impl From<&Deployment> for ScaleTarget {
-    fn from(deployment: &Deployment) -> Self {
-        Workload::from(deployment).into()
-    }
-}
-
-impl From<&StatefulSet> for ScaleTarget {
-    fn from(set: &StatefulSet) -> Self {
-        Workload::from(set).into()
-    }
-}
-
-impl From<&ReplicaSet> for ScaleTarget {
-    fn from(set: &ReplicaSet) -> Self {
-        Workload::from(set).into()
-    }
-}
-
-impl From<&ReplicationController> for ScaleTarget {
-    fn from(controller: &ReplicationController) -> Self {
-        Workload::from(controller).into()
+/// Of a Deployment, StatefulSet, ReplicaSet or ReplicationController.
+impl<'a, K> From<&'a K> for ScaleTarget
+where
+    Workload: From<&'a K>,
+{
+    fn from(object: &'a K) -> Self {
+        Workload::from(object).into()
     }
 }
 

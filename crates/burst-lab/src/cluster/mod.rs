@@ -15,6 +15,7 @@ pub use resource::Resource;
 pub(crate) use resource::group_resource;
 pub use store::{Compacted, Event};
 
+use crate::hpa;
 use object::{Identity, merge, with_server_metadata};
 use store::ResourceStore;
 
@@ -119,6 +120,12 @@ impl Cluster {
         let mut object = Value::clone(&before);
         merge(&mut object, patch);
         Ok(state.put(resource, key, Some(&before), object))
+    }
+
+    /// `status.currentReplicas` of the HPA `namespace/name`. `None` if the HPA or the field does not exist.
+    #[must_use]
+    pub fn current_replicas(&self, hpa: &str) -> Option<u32> {
+        hpa::number(&*self.object(HPAS, hpa)?, hpa::CURRENT_REPLICAS)
     }
 
     /// Sets `status.currentReplicas` and `status.desiredReplicas` of the HPA `namespace/name`, as the HPA controller does.

@@ -1,16 +1,15 @@
 //! `hpa lint` with the HPAs of a cluster.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use burst_testkit::{ControlPlane, wait};
 use serde_json::{Value, json};
 
 use crate::support::api::serve;
-use crate::support::hpa_command;
 use crate::support::kubeconfig::kubeconfig;
 use crate::support::service_account::Kubeconfig;
+use crate::support::{hpa_command, program};
 use burstctl::run::Outcome;
 
 /// Long enough for a watch of the API server on a busy machine.
@@ -107,14 +106,8 @@ fn healthy_cluster() -> ControlPlane {
 }
 
 fn lint(kubeconfig: &Path, args: &[&str]) -> (String, String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
-        .args(["hpa", "lint", "--kubeconfig"])
-        .arg(kubeconfig)
-        .args(args)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code())
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    program(&[&["hpa", "lint", "--kubeconfig", kubeconfig], args].concat())
 }
 
 #[test]

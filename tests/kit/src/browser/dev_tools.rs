@@ -2,14 +2,22 @@
 //! WebSocket. The crates for it do not fit: `headless_chrome` is built with a crate under the GPL and `fantoccini` with one under
 //! the MPL, `chromiumoxide` has the whole protocol as generated code, and `thirtyfour` changes the order of keys in `serde_json`.
 
-use std::{net::TcpStream, time::Duration};
+use std::time::Duration;
 
+use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::{Message, WebSocket, client};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
+
+use crate::http::RUNTIME;
 
 /// A connection, and the events that it brought.
+///
+/// It is an asynchronous one: a blocking socket with a timeout fails whenever the process gets a signal, such as the one for the
+/// end of a child.
 pub(super) struct DevTools {
-    socket: WebSocket<TcpStream>,
+    socket: WebSocketStream<TcpStream>,
+    patience: Duration,
     calls: u64,
     /// Each with the session that it is of.
     pub(super) events: Vec<Value>,
@@ -24,11 +32,16 @@ impl DevTools {
     #[track_caller]
     pub(super) fn connect(address: &str, patience: Duration) -> Self {
         let host = address.strip_prefix("ws://").and_then(|rest| rest.split('/').next());
-        let stream = TcpStream::connect(host.expect("an address of a WebSocket")).expect("Chromium listens");
-        stream.set_read_timeout(Some(patience)).expect("a timeout");
-        let (socket, _) = client(address, stream).expect("a WebSocket");
+        let host = host.expect("an address of a WebSocket");
+        let connect = async {
+            let stream = TcpStream::connect(host).await.expect("Chromium listens");
+            client_async(address, stream).await.expect("a WebSocket").0
+        };
+        let socket = RUNTIME.block_on(async { timeout(patience, connect).await });
+        let socket = socket.expect("Chromium accepts the WebSocket in time");
         Self {
             socket,
+            patience,
             calls: 0,
             events: Vec::new(),
         }
@@ -48,10 +61,13 @@ impl DevTools {
         if let Some(session) = session {
             call["sessionId"] = json!(session);
         }
-        let sent = self.socket.send(Message::text(call.to_string()));
+        let sent = RUNTIME.block_on(self.socket.send(Message::text(call.to_string())));
         sent.unwrap_or_else(|error| panic!("{method}: {error}"));
         loop {
-            let message = self.socket.read().unwrap_or_else(|error| panic!("{method}: {error}"));
+            let message = RUNTIME.block_on(async { timeout(self.patience, self.socket.next()).await });
+            let message = message.unwrap_or_else(|_| panic!("{method}: no answer within {:?}", self.patience));
+            let message = message.unwrap_or_else(|| panic!("{method}: Chromium closed the connection"));
+            let message = message.unwrap_or_else(|error| panic!("{method}: {error}"));
             let Message::Text(text) = message else { continue };
             let mut message: Value = serde_json::from_str(&text).expect("JSON");
             if message["id"] != self.calls {

@@ -6,22 +6,12 @@ use std::process::Command;
 
 use burstctl::run::Outcome;
 
-use crate::support::burstctl;
 use crate::support::screen::Screen;
-
-/// Returns stdout, stderr and the exit code of the program, without a terminal.
-fn run(args: &[&str]) -> (String, String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
-        .args(args)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (text(output.stdout), text(output.stderr), output.status.code())
-}
+use crate::support::{burstctl, program};
 
 #[test]
 fn the_help_starts_with_the_commands_for_a_first_look() {
-    let (help, _, code) = run(&["--help"]);
+    let (help, _, code) = program(&["--help"]);
     assert_eq!(code, Some(0));
     let (_, commands) = help.split_once("\nCommands:\n").unwrap();
     let (commands, _) = commands.split_once("\n\n").unwrap();
@@ -55,7 +45,7 @@ fn a_typo_is_answered_with_a_suggestion_on_stderr() {
         ),
         (&["preview", "--output", "jsn"], "a similar value exists: 'json'"),
     ] {
-        let (out, messages, code) = run(args);
+        let (out, messages, code) = program(args);
         assert_eq!((out.as_str(), code), ("", Some(2)), "{args:?}");
         assert!(messages.contains(expected), "{args:?}: {messages}");
     }
@@ -81,14 +71,14 @@ fn colours_are_for_terminals_without_no_color() {
         assert!(coloured(&[("TERM", "xterm-256color")]), "{args:?}");
         assert!(!coloured(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")]), "{args:?}");
         assert!(!coloured(&[("TERM", "dumb")]), "{args:?}");
-        let (out, messages, _) = run(args);
+        let (out, messages, _) = program(args);
         assert!(!(out + &messages).contains('\u{1b}'), "{args:?}");
     }
 }
 
 #[test]
 fn bash_completes_commands_options_and_values() {
-    let (script, _, code) = run(&["completion", "bash"]);
+    let (script, _, code) = program(&["completion", "bash"]);
     assert_eq!(code, Some(0));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("burstctl.bash");
@@ -135,7 +125,7 @@ fn zsh_and_fish_get_scripts_of_their_own() {
 #[test]
 fn each_command_has_a_man_page() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, messages, code) = run(&["man", folder.path().to_str().unwrap()]);
+    let (_, messages, code) = program(&["man", folder.path().to_str().unwrap()]);
     assert_eq!((messages.as_str(), code), ("", Some(0)));
     let pages: BTreeSet<_> = fs::read_dir(folder.path())
         .unwrap()
@@ -153,7 +143,7 @@ fn each_command_has_a_man_page() {
     for part in [".SH NAME", ".SH SYNOPSIS", "kube\\-version", "Examples:"] {
         assert!(source.contains(part), "{part}: {source}");
     }
-    let (_, messages, code) = run(&["man", "/dev/null/man"]);
+    let (_, messages, code) = program(&["man", "/dev/null/man"]);
     assert_eq!(code, Some(2));
     assert!(messages.starts_with("burstctl: /dev/null/man: "), "{messages}");
 }

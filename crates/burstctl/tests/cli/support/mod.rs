@@ -10,6 +10,7 @@ pub(crate) mod service_account;
 
 use std::fmt::Write as _;
 use std::io::Cursor;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use burstctl::args::Burstctl;
@@ -60,6 +61,16 @@ pub(crate) fn burstctl_styled(args: &[&str], stdin: impl AsRef<[u8]>, styled: bo
     let outcome = run(&Burstctl::try_parse_from(args).unwrap(), &mut terminal);
     drop(terminal);
     (outcome, out.text(), messages.text())
+}
+
+/// Runs the program, without a terminal. Returns stdout, stderr and the exit code.
+pub(crate) fn program(args: &[&str]) -> (String, String, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_burstctl"))
+        .args(args)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr), output.status.code())
 }
 
 /// Returns text that was wrapped at 80 columns as one line with single spaces.
