@@ -9,8 +9,8 @@ use crate::shared_data::{InFlightRequest, View};
 use crate::vm::{self, BulkPermit};
 use burst_model::config::UpstreamHeader;
 use burst_model::name::ObjectName;
-use burst_model::serve::Absence;
 use burst_model::serve::burst::{self, BurstReply, BurstRequest};
+use burst_model::serve::{Absence, CachedUpstream};
 use burst_model::time::Time;
 use burst_model::upstream::{IstioService, UpstreamHints};
 use proxy_wasm::types::Action;
@@ -229,13 +229,17 @@ impl Handler {
             stats.header_gated.count();
             return host::set_response_header(&header.name, None);
         }
-        match self.header_value(&cluster) {
+        let upstream = self.upstream(&cluster);
+        let value = upstream
+            .as_ref()
+            .map_or(Err(&Absence::NoCluster), |upstream| upstream.header.as_ref());
+        match value {
             Ok(value) => {
                 stats.header_added.count();
-                host::set_response_header(&header.name, Some(&value));
+                host::set_response_header(&header.name, Some(value));
             }
             Err(absence) => {
-                stats.count_absence(absence);
+                stats.count_absence(*absence);
                 host::set_response_header(&header.name, None);
             }
         }
@@ -250,11 +254,10 @@ impl Handler {
         }
     }
 
-    /// The header of the response, or why there is none.
-    fn header_value(&self, cluster: &ResponseCluster) -> Result<Rc<str>, Absence> {
-        let cluster = cluster.name().ok_or(Absence::NoCluster)?;
+    /// What a response from its cluster gets. `None` if there is no cluster.
+    fn upstream(&self, cluster: &ResponseCluster) -> Option<Rc<CachedUpstream>> {
         let mut cache = self.view.cache.borrow_mut();
-        cache.header(&self.view.config, cluster, &ProxyHints)
+        Some(cache.upstream(&self.view.config, cluster.name()?, &ProxyHints))
     }
 }
 

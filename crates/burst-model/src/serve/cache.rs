@@ -7,9 +7,10 @@ use super::header::{self, LastRead};
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
 use crate::kube::Source;
+use crate::load::Load;
 use crate::name::{Name, ObjectName};
 use crate::records::Confirmed;
-use crate::signals::SignalSet;
+use crate::signals::{SignalSet, Signals};
 use crate::snapshot::{Entry, InvalidSnapshot, Section, Snapshot};
 use crate::time::Time;
 use crate::upstream::{Unmapped, UpstreamHints, UpstreamTarget};
@@ -50,9 +51,28 @@ pub enum Freshness {
     Stale(Duration),
 }
 
-/// Rendered headers, or why there is none. Each response looks one up, so the hash function is a fast one. The standard
-/// library's has no random seed on wasm32 either.
-type HeaderCache<Key> = HashMap<Key, Result<Rc<str>, Absence>, RandomState>;
+/// What responses from one upstream get. It is rendered once for each read of the API.
+#[derive(Debug)]
+pub struct CachedUpstream {
+    /// The value of the burst header, or why there is none.
+    pub header: Result<Rc<str>, Absence>,
+    /// The numbers behind the header, for signals that act on them. `None` if they are not known or the snapshot is stale: a
+    /// signal disappears then.
+    pub numbers: Option<FreshNumbers>,
+}
+
+/// The numbers of a row in a snapshot that is not stale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreshNumbers {
+    /// The current, target and maximum load.
+    pub load: Load,
+    /// The signals that the configuration names.
+    pub signals: Signals,
+}
+
+/// The upstreams that were looked up. Each response looks one up, so the hash function is a fast one. The standard library's
+/// has no random seed on wasm32 either.
+type UpstreamCache<Key> = HashMap<Key, Rc<CachedUpstream>, RandomState>;
 
 /// The snapshot of one VM and what was rendered from it.
 #[derive(Debug, Default)]
@@ -64,9 +84,10 @@ pub struct ServingCache {
     shown_age: Option<Duration>,
     /// The lists that were never read or cannot be, by their index in the configuration.
     unread_lists: Vec<usize>,
-    headers: HeaderCache<Box<[u8]>>,
+    /// By the name of the Envoy cluster.
+    clusters: UpstreamCache<Box<[u8]>>,
     /// By Service, for clusters with endpoints of several Services.
-    services: HeaderCache<ObjectName>,
+    services: UpstreamCache<ObjectName>,
     bulk_bodies: HashMap<Box<str>, Rc<BulkBody>>,
     /// By kind and the signals that are shown, [the hash of its rows](Section::content_hash).
     row_hashes: HashMap<(Box<str>, SignalSet), u64>,
@@ -95,7 +116,7 @@ impl ServingCache {
     /// it should never hold two snapshots of a large cluster.
     pub fn drop_snapshot(&mut self) {
         self.snapshot = None;
-        self.clear_headers();
+        self.clear_upstreams();
         self.clear_bodies();
     }
 
@@ -105,7 +126,7 @@ impl ServingCache {
     /// The bytes are damaged. The cached snapshot stays.
     pub fn take(&mut self, bytes: Vec<u8>) -> Result<(), InvalidSnapshot> {
         self.snapshot = Some(Snapshot::open(bytes)?);
-        self.clear_headers();
+        self.clear_upstreams();
         self.clear_bodies();
         Ok(())
     }
@@ -137,7 +158,7 @@ impl ServingCache {
         // Service later than the snapshot, so a cluster's mapping must be resolved again.
         let age_changed = shown_age != self.shown_age;
         if staleness_changed || age_changed || as_of != self.as_of || unread_lists != self.unread_lists {
-            self.clear_headers();
+            self.clear_upstreams();
         }
         (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
         self.shown_age = shown_age;
@@ -177,16 +198,24 @@ impl ServingCache {
             .find(|source| includes_namespace(source, namespace))
     }
 
-    /// The header for a response from an Envoy cluster. The hints about a cluster are used once per read of the API. The
-    /// hint about the endpoint is used for each response if only the endpoint determines the Service.
+    /// What a response from an Envoy cluster gets. The hints about a cluster are used once per read of the API. The hint about
+    /// the endpoint is used for each response if only the endpoint determines the Service.
+    pub fn upstream(&mut self, config: &Config, cluster: &[u8], hints: &impl UpstreamHints) -> Rc<CachedUpstream> {
+        let upstream = self.upstream_of_cluster(config, cluster, hints);
+        if upstream.header == Err(Absence::Unmapped(Unmapped::Route))
+            && let Some(service) = hints.backend()
+        {
+            return self.upstream_of_service(config, &service);
+        }
+        upstream
+    }
+
+    /// The header for a response from an Envoy cluster.
     ///
     /// # Errors
     /// Why there is no header.
     pub fn header(&mut self, config: &Config, cluster: &[u8], hints: &impl UpstreamHints) -> Result<Rc<str>, Absence> {
-        match self.header_of_cluster(config, cluster, hints) {
-            Err(Absence::Unmapped(Unmapped::Route)) => self.header_of_backend(config, hints),
-            header => header,
-        }
+        self.upstream(config, cluster, hints).header.clone()
     }
 
     /// The header for a response from a Service.
@@ -194,34 +223,46 @@ impl ServingCache {
     /// # Errors
     /// Why there is no header.
     pub fn header_of_service(&mut self, config: &Config, service: &ObjectName) -> Result<Rc<str>, Absence> {
-        if let Some(known) = self.services.get(service) {
-            return known.clone();
-        }
-        let header = self.make_header(config, &[UpstreamTarget::Service(service.clone())]);
-        insert_header(&mut self.services, service.clone(), header)
+        self.upstream_of_service(config, service).header.clone()
     }
 
-    fn header_of_cluster(
+    fn upstream_of_cluster(
         &mut self,
         config: &Config,
         cluster: &[u8],
         hints: &impl UpstreamHints,
-    ) -> Result<Rc<str>, Absence> {
-        if let Some(known) = self.headers.get(cluster) {
+    ) -> Rc<CachedUpstream> {
+        if let Some(known) = self.clusters.get(cluster) {
             return known.clone();
         }
-        let upstreams = config.upstreams.resolve(cluster, hints).map_err(Absence::Unmapped);
-        let header = upstreams.and_then(|upstreams| self.make_header(config, &upstreams));
-        insert_header(&mut self.headers, cluster.into(), header)
+        let targets = config.upstreams.resolve(cluster, hints).map_err(Absence::Unmapped);
+        let upstream = self.look_up(config, targets);
+        insert_upstream(&mut self.clusters, cluster.into(), upstream)
     }
 
-    fn header_of_backend(&mut self, config: &Config, hints: &impl UpstreamHints) -> Result<Rc<str>, Absence> {
-        let service = hints.backend().ok_or(Absence::Unmapped(Unmapped::Route))?;
-        self.header_of_service(config, &service)
+    fn upstream_of_service(&mut self, config: &Config, service: &ObjectName) -> Rc<CachedUpstream> {
+        if let Some(known) = self.services.get(service) {
+            return known.clone();
+        }
+        let upstream = self.look_up(config, Ok(vec![UpstreamTarget::Service(service.clone())]));
+        insert_upstream(&mut self.services, service.clone(), upstream)
     }
 
-    fn clear_headers(&mut self) {
-        self.headers.clear();
+    fn look_up(&self, config: &Config, targets: Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
+        let numbers = targets.as_ref().ok().and_then(|targets| self.fresh_numbers(targets));
+        let header = targets.and_then(|targets| self.make_header(config, &targets));
+        CachedUpstream { header, numbers }
+    }
+
+    /// The numbers of the first target that has a load.
+    fn fresh_numbers(&self, targets: &[UpstreamTarget]) -> Option<FreshNumbers> {
+        let snapshot = self.snapshot.as_ref().filter(|_| self.freshness == Freshness::Fresh)?;
+        let Entry { load, signals, .. } = targets.iter().find_map(|target| entry(snapshot, target))?;
+        Some(FreshNumbers { load, signals })
+    }
+
+    fn clear_upstreams(&mut self) {
+        self.clusters.clear();
         self.services.clear();
     }
 
@@ -332,16 +373,17 @@ fn includes_namespace(source: &Source, namespace: Option<&str>) -> bool {
     listed.is_none() || namespace.is_none() || listed == namespace
 }
 
-fn insert_header<Key: Eq + Hash>(
-    headers: &mut HeaderCache<Key>,
+fn insert_upstream<Key: Eq + Hash>(
+    upstreams: &mut UpstreamCache<Key>,
     key: Key,
-    header: Result<Rc<str>, Absence>,
-) -> Result<Rc<str>, Absence> {
-    if headers.len() >= MAX_CLUSTERS {
-        headers.clear();
+    upstream: CachedUpstream,
+) -> Rc<CachedUpstream> {
+    if upstreams.len() >= MAX_CLUSTERS {
+        upstreams.clear();
     }
-    headers.insert(key, header.clone());
-    header
+    let upstream = Rc::new(upstream);
+    upstreams.insert(key, upstream.clone());
+    upstream
 }
 
 /// The section and the name of an upstream target's row.

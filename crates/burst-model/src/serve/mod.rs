@@ -9,6 +9,6 @@ mod local_reply;
 pub mod page;
 
 pub use bulk_body::BulkBody;
-pub use cache::{Absence, ServingCache};
+pub use cache::{Absence, CachedUpstream, FreshNumbers, ServingCache};
 pub(crate) use format::json_etag;
 pub use local_reply::{LocalReply, has_tag};

@@ -194,6 +194,31 @@ fn a_stale_snapshot_is_dropped_marked_or_kept_to_the_millisecond() {
 }
 
 #[test]
+fn the_numbers_behind_a_header_disappear_when_the_snapshot_is_stale() {
+    for on_stale in ["drop", "mark", "keep"] {
+        let config = config(&format!(r#","max_staleness":"60s","on_stale":"{on_stale}""#));
+        let mut cache = serving_cache(&config);
+        let numbers = |cache: &mut ServingCache, cluster: &[u8]| cache.upstream(&config, cluster, &()).numbers;
+        let load = Load {
+            current: 1,
+            target: 4,
+            max: 5,
+        };
+        assert_eq!(numbers(&mut cache, b"web.shop").map(|numbers| numbers.load), Some(load));
+        assert_eq!(numbers(&mut cache, b"other.shop"), None);
+        assert_eq!(numbers(&mut cache, b"PassthroughCluster"), None);
+        cache.refresh(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(61)));
+        assert_eq!(numbers(&mut cache, b"web.shop"), None, "{on_stale}");
+        cache.refresh(
+            &config,
+            Some(&confirmed(T0.after(Duration::from_secs(61)))),
+            T0.after(Duration::from_secs(61)),
+        );
+        assert_eq!(numbers(&mut cache, b"web.shop").map(|numbers| numbers.load), Some(load));
+    }
+}
+
+#[test]
 fn the_time_of_the_read_follows_every_confirmation() {
     let config = config(r#","header":{"extra_keys":["as-of"]}"#);
     let mut cache = serving_cache(&config);
