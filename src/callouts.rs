@@ -7,6 +7,7 @@ use crate::host::{self, CalloutAnswer};
 use crate::upstream_streams::{self, SentBy};
 use burst_metrics_api::ApiVersion;
 use burst_model::cluster_reader::ReadPurpose;
+use burst_model::config::Part;
 use burst_model::sync::reflector::StreamId;
 use burst_model::time::Time;
 use burst_shared_data::ReadEvent;
@@ -26,8 +27,8 @@ thread_local! {
 /// What a callout is for.
 #[derive(Clone, Debug)]
 pub(crate) enum Purpose {
-    /// A root context sends it as the leader.
-    Leader(LeaderPurpose),
+    /// A root context sends it as the leader of that part of its configuration.
+    Leader(Part, LeaderPurpose),
     /// A root context asks whether a user may read metrics; the JSON of the SubjectAccessReview.
     Review(Rc<str>),
 }
@@ -177,13 +178,10 @@ fn take(is_wanted: impl FnMut(&UnderWay) -> bool) -> Option<Ended> {
 }
 
 /// The root context and the purpose of the callout whose response is this stream.
-pub(crate) fn of_stream(stream: StreamId) -> Option<(u32, LeaderPurpose)> {
+pub(crate) fn of_stream(stream: StreamId) -> Option<(u32, Purpose)> {
     UNDER_WAY.with_borrow(|under_way| {
         let callout = under_way.iter().find(|callout| callout.stream == Some(stream))?;
-        match callout.purpose {
-            Purpose::Leader(purpose) => Some((callout.root, purpose)),
-            Purpose::Review(_) => None,
-        }
+        Some((callout.root, callout.purpose.clone()))
     })
 }
 
@@ -202,9 +200,10 @@ pub(crate) fn close_one_stream() {
     }
 }
 
-/// Forgets what a root context sent or queued as the leader, and queues that its streams are closed; its term is over.
-pub(crate) fn forget_leader(root: u32) {
-    let is_of_leader = |purpose: &Purpose| matches!(purpose, Purpose::Leader(_));
+/// Forgets what a root context sent or queued as the leader of a part, and queues that its streams are closed; its term is
+/// over.
+pub(crate) fn forget_leader(root: u32, part: Part) {
+    let is_of_leader = |purpose: &Purpose| matches!(purpose, Purpose::Leader(of, _) if *of == part);
     QUEUE.with_borrow_mut(|queue| queue.retain(|callout| !is_of_leader(&callout.purpose)));
     while let Some(ended) = take(|callout| callout.root == root && is_of_leader(&callout.purpose)) {
         ended.stream.into_iter().for_each(queue_close);

@@ -7,7 +7,7 @@
 //! The host may call back while a function of the host runs: Envoy creates the context of an upstream stream inside
 //! `proxy_http_call`. So a root context is borrowed only while its own callback runs, and that sends nothing.
 
-use crate::callouts::{self, CalloutEvent, Ended, Purpose};
+use crate::callouts::{self, CalloutEvent, Ended};
 use crate::host::{self, CalloutAnswer};
 use crate::http::{Handler, StreamState};
 use crate::root::RootContext;
@@ -161,7 +161,7 @@ fn with_root<T>(id: u32, callback: impl FnOnce(&mut RootContext) -> T) -> Option
 /// Passes an event of an upstream stream to the root context that reads it.
 fn on_stream(stream: StreamId, event: CalloutEvent<'_>) {
     if let Some((root, purpose)) = callouts::of_stream(stream) {
-        with_root(root, |root| root.on_callout(Purpose::Leader(purpose), event));
+        with_root(root, |root| root.on_callout(purpose, event));
         callouts::close_one_stream();
     }
 }

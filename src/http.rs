@@ -73,11 +73,12 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    pub(crate) fn new(view: &Rc<View>) -> Self {
+    /// `metrics_view` has what the metrics APIs need besides the snapshot.
+    pub(crate) fn new(view: &Rc<View>, metrics_view: &Rc<View>) -> Self {
         Self {
             view: view.clone(),
             counter: requests::counter(&view.config),
-            metrics_apis: MetricsApis::new(view).map(Rc::new),
+            metrics_apis: MetricsApis::new(view, metrics_view).map(Rc::new),
             long_polls: Rc::default(),
         }
     }

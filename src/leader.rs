@@ -1,12 +1,13 @@
-//! The task of a root context while it leads: carries out what the parts of the leader ask for, and passes them the answers
+//! The task of a root context while it leads a part of its configuration: carries out what the parts of the leader ask for, and passes them the answers
 //! to their callouts.
 
 use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose, StreamCallout};
 use crate::metrics_apis::AdapterDiscoveryTask;
 use crate::requests::RequestAggregator;
-use crate::shared_data::{ClusterLeader, Term, View};
+use crate::shared_data::{ClusterLeader, OtherLeaders, Term, View};
 use crate::{log, vm};
 use burst_model::cluster_reader::ReadRequest;
+use burst_model::config::Part;
 use burst_model::leader::Effect;
 use burst_model::quarantine::Marks;
 use burst_model::sync::election::Lease;
@@ -21,10 +22,11 @@ const KEY_CHECK_PERIOD: Duration = Duration::from_secs(10);
 pub(crate) struct LeaderTask {
     view: Rc<View>,
     cluster: ClusterLeader,
-    /// If requests are counted.
+    /// If this is the part of the metrics APIs, and requests are counted.
     aggregator: Option<RequestAggregator>,
-    /// If there are other adapters.
+    /// If this is that part, and there are other adapters.
     discovery: Option<AdapterDiscoveryTask>,
+    others: OtherLeaders,
     /// When it last checked its keys in shared data.
     keys_checked: Time,
 }
@@ -34,14 +36,20 @@ impl LeaderTask {
     pub(crate) fn start(view: Rc<View>, lease: &Lease, now: Time) -> Result<Self, CasConflict> {
         let term = Rc::new(Term::new(&view.keys.lease, lease.holder));
         let cluster = ClusterLeader::start(view.clone(), &term, now)?;
-        let aggregator = RequestAggregator::start(&view.config, &term)?;
-        let discovery = AdapterDiscoveryTask::start(&view, &term)?;
+        let (aggregator, discovery) = match view.config.part() {
+            Part::Snapshot => (None, None),
+            Part::Metrics => (
+                RequestAggregator::start(&view.config, &term)?,
+                AdapterDiscoveryTask::start(&view, &term)?,
+            ),
+        };
         cluster.guard().end_work();
         Ok(Self {
             view,
             cluster,
             aggregator,
             discovery,
+            others: OtherLeaders::default(),
             keys_checked: now,
         })
     }
@@ -88,6 +96,7 @@ impl LeaderTask {
         let effects = self.cluster.tick(now);
         self.apply(effects)?;
         self.cluster.collect_garbage(now);
+        self.find_others(now);
         if let Some(aggregator) = &mut self.aggregator {
             aggregator.tick(now, self.cluster.guard())?;
         }
@@ -95,6 +104,19 @@ impl LeaderTask {
             discovery.tick(now);
         }
         Ok(())
+    }
+
+    /// Looks for leaders with other settings that read the same cluster.
+    fn find_others(&mut self, now: Time) {
+        if self.view.config.part() == Part::Metrics {
+            return;
+        }
+        if let Some(report) = self.others.tick(&self.view.config, now) {
+            vm::stats().other_leaders.set(report.count as u64);
+            for warning in report.warnings {
+                log::warn(format_args!("{warning}"));
+            }
+        }
     }
 
     /// Ends the term if something else wrote a key of the leader. The next term repairs it.
@@ -156,7 +178,7 @@ impl LeaderTask {
         for effect in effects {
             match self.cluster.apply(effect)? {
                 Some(HostEffect::Read(request)) => self.send(request),
-                Some(HostEffect::SetGauges(totals)) => vm::stats().show_totals(&totals),
+                Some(HostEffect::SetGauges(totals)) => vm::stats().show_totals(self.view.config.part(), &totals),
                 Some(HostEffect::SetListGauge(source, readable)) => vm::stats().show_list(&source, readable),
                 Some(HostEffect::CountPoll(outcome)) => vm::stats().count_poll(outcome),
                 Some(HostEffect::CloseStream(stream)) => callouts::queue_close(stream),
@@ -173,7 +195,7 @@ impl LeaderTask {
         let api = &self.view.config.api;
         let if_none_match = request.if_none_match.map(|tag| ("if-none-match", tag));
         callouts::queue(Callout {
-            purpose: Purpose::Leader(LeaderPurpose::Read(request.purpose)),
+            purpose: Purpose::Leader(self.view.config.part(), LeaderPurpose::Read(request.purpose)),
             cluster: api.cluster.clone(),
             authority: api.authority.clone(),
             method: "GET",

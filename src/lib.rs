@@ -15,6 +15,7 @@
 )]
 
 mod callouts;
+mod candidacy;
 mod dispatch;
 mod host;
 mod http;

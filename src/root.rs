@@ -1,19 +1,18 @@
 //! A root context: it is configured once and ticks once a second. In each tick it takes part in the election, does the
 //! leader's work if it leads, and takes what the leader published.
 
-use crate::callouts::{self, CalloutEvent, Purpose};
+use crate::callouts::{CalloutEvent, Purpose};
+use crate::candidacy::Candidacy;
 use crate::host;
 use crate::http::Handler;
 use crate::leader::LeaderTask;
 use crate::log;
-use crate::shared_data::{Election, View, WakeQueues};
-use crate::vm::{self, Candidates};
-use burst_model::config::{Artifact, Config, Role};
+use crate::shared_data::{View, WakeQueues};
+use crate::vm;
+use burst_model::config::{Artifact, Config, Part, RequestPath};
 use burst_model::failure_state::FailureState;
 use burst_model::snapshot::InvalidSnapshot;
-use burst_model::sync::election::ElectorState;
 use burst_model::time::Time;
-use burst_shared_data::CasConflict;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -23,7 +22,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// The time between two parts of the leader's work. The thread does its other work in between.
 const BUSY_TICK: Duration = Duration::from_millis(10);
 
-const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
+/// The module that this is.
+pub(crate) const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
     Artifact::HeaderOnly
 } else {
     Artifact::Full
@@ -87,9 +87,11 @@ impl RootContext {
                     active.handler.on_review(&review, answer);
                 }
             }
-            Purpose::Leader(purpose) => {
+            Purpose::Leader(part, purpose) => {
                 let now = host::now();
-                active.work(now, |leader| leader.on_callout(purpose, event, now));
+                if let Some(candidacy) = active.candidacy(part) {
+                    candidacy.work(now, |leader| leader.on_callout(purpose, event, now));
+                }
                 active.refresh(now);
                 active.set_tick_period();
                 active.log_notices();
@@ -110,15 +112,13 @@ impl Drop for RootContext {
 
 struct ActiveRoot {
     id: u32,
-    candidates: Candidates,
     view: Rc<View>,
     handler: Rc<Handler>,
-    election: Election,
-    leader: Option<LeaderTask>,
+    candidacy: Candidacy,
+    /// For the part of the metrics APIs, if the configuration has one.
+    metrics_candidacy: Option<Candidacy>,
     /// What is wrong with the newest snapshot.
     damage: FailureState<InvalidSnapshot>,
-    /// The task of a term that is over. Its memory is released part by part.
-    former_leader: Option<LeaderTask>,
     last_tick: Time,
     tick_period: Duration,
     wake_queues: WakeQueues,
@@ -126,24 +126,31 @@ struct ActiveRoot {
 
 impl ActiveRoot {
     fn new(id: u32, config: Config) -> Self {
-        let candidates = Candidates::of(config.settings_hash());
-        if config.role == Role::Auto {
-            candidates.add(id);
-        }
+        let metrics_part = config.metrics_part().map(RequestPath::into_inner);
         let view = Rc::new(View::new(config, vm::id()));
+        let metrics_view = metrics_part.map(|part| Rc::new(View::new(part, vm::id())));
         let wake_queues = WakeQueues::new(&view.keys.wake_queues);
         Self {
             id,
-            candidates,
-            handler: Rc::new(Handler::new(&view)),
-            election: Election::new(&view.keys, ARTIFACT),
+            handler: Rc::new(Handler::new(&view, metrics_view.as_ref().unwrap_or(&view))),
+            candidacy: Candidacy::new(id, &view),
+            metrics_candidacy: metrics_view.map(|view| Candidacy::new(id, &view)),
             view,
-            leader: None,
             damage: FailureState::default(),
-            former_leader: None,
             last_tick: Time::default(),
             tick_period: TICK,
             wake_queues,
+        }
+    }
+
+    fn candidacies(&mut self) -> impl Iterator<Item = &mut Candidacy> {
+        [&mut self.candidacy].into_iter().chain(&mut self.metrics_candidacy)
+    }
+
+    fn candidacy(&mut self, part: Part) -> Option<&mut Candidacy> {
+        match part {
+            Part::Snapshot => Some(&mut self.candidacy),
+            Part::Metrics => self.metrics_candidacy.as_mut(),
         }
     }
 
@@ -151,48 +158,40 @@ impl ActiveRoot {
         let now = host::now();
         let is_busy_tick = self.tick_period < TICK && now >= self.last_tick && now.since(self.last_tick) < TICK;
         if is_busy_tick {
-            self.work(now, |leader| leader.advance(now));
+            self.candidacies().for_each(|candidacy| candidacy.advance(now));
             // Serve at once what was published.
             let has_news = |leader: &LeaderTask| leader.has_published() || !leader.is_busy();
-            if self.leader.as_ref().is_none_or(has_news) {
+            if self.candidacy.leader().is_none_or(has_news) {
                 self.refresh(now);
             }
         } else {
             self.last_tick = now;
             self.full_tick(now);
         }
-        if !self.former_leader.as_mut().is_some_and(LeaderTask::release) {
-            self.former_leader = None;
-        }
+        self.candidacies().for_each(Candidacy::release);
         self.set_tick_period();
         self.log_notices();
     }
 
     fn full_tick(&mut self, now: Time) {
         self.handler.tick(now);
-        let marks = self.view.quarantine.tick();
-        self.election.set_pause(marks.leader_pause(now));
-        if let Some(leader) = &mut self.leader {
-            leader.observe_marks(&marks, now);
-        }
         self.wake_queues.tick(vm::register_wake_queue, now);
-        self.elect(now);
-        self.work(now, |leader| leader.tick(now));
+        self.candidacies().for_each(|candidacy| candidacy.tick(now));
         self.refresh(now);
         self.handler.send_reviews();
         let stats = vm::stats();
-        if self.leader.is_some() {
+        if self.candidacy.leader().is_some() {
             stats.show_leader(now);
         }
         stats.show_age(&self.view.cache.borrow());
         stats.flush();
     }
 
-    /// Ticks more often while the leader has work left, in time for changes that it gathers, for a snapshot that could not be
+    /// Ticks more often while a leader has work left, in time for changes that it gathers, for a snapshot that could not be
     /// taken, and for requests that have waited long enough.
     fn set_tick_period(&mut self) {
-        let is_busy = self.former_leader.is_some() || self.leader.as_ref().is_some_and(LeaderTask::is_busy);
-        let due = self.leader.as_ref().and_then(LeaderTask::next_due);
+        let is_busy = self.candidacies().any(|candidacy| candidacy.is_busy());
+        let due = self.candidacies().filter_map(|candidacy| candidacy.next_due()).min();
         let now = host::now();
         let due = [due, self.handler.next_long_poll(now)].into_iter().flatten().min();
         let until_due = due.map(|due| due.since(now).max(BUSY_TICK));
@@ -209,13 +208,15 @@ impl ActiveRoot {
         }
     }
 
-    /// Takes what the leader published, and the age of it, and answers requests that wait for that. If this VM has published
-    /// it, wakes the others.
+    /// Takes what the leaders published, and the age of it, and answers requests that wait for that. If this VM has published
+    /// a snapshot, wakes the others.
     fn refresh(&mut self, now: Time) {
-        let leader = &mut self.leader;
-        let has_published = leader.as_ref().is_some_and(LeaderTask::has_published);
-        let published = || leader.as_mut().and_then(LeaderTask::take_published);
-        if let Some(taken) = self.view.refresh(published, now) {
+        if let Some(metrics) = &self.metrics_candidacy {
+            metrics.view().refresh(|| None, now);
+        }
+        let candidacy = &mut self.candidacy;
+        let has_published = candidacy.leader().is_some_and(LeaderTask::has_published);
+        if let Some(taken) = self.view.refresh(|| candidacy.take_published(), now) {
             // The leader reads its snapshot first. If that traps, no other VM has to find out.
             if has_published {
                 self.wake_queues.others(now).into_iter().for_each(host::wake);
@@ -233,64 +234,19 @@ impl ActiveRoot {
     }
 
     /// Logs which items are refused from now on.
-    fn log_notices(&self) {
-        for notice in self.view.quarantine.take_notices() {
+    fn log_notices(&mut self) {
+        for notice in self
+            .candidacies()
+            .flat_map(|candidacy| candidacy.view().quarantine.take_notices())
+        {
             vm::stats().quarantined_records.count();
             log::warn(format_args!("{notice}"));
         }
     }
 
-    /// Observes the lease, and begins, continues or ends a term.
-    fn elect(&mut self, now: Time) {
-        let state = ElectorState {
-            has_served: vm::has_served(),
-            // A VM that has just taken the lease is about to begin, so it is not idle.
-            is_idle: self.leader.as_ref().is_some_and(|leader| leader.is_idle(now)),
-            is_eligible: self.candidates.is_newest(self.id),
-        };
-        let Some(lease) = self.election.observe(state, &self.view.quarantine, now) else {
-            return self.end_term();
-        };
-        if self.leader.is_none() {
-            log::info(format_args!(
-                "this thread polls {} from now on",
-                self.view.config.origin
-            ));
-            self.leader = LeaderTask::start(self.view.clone(), &lease, now).ok();
-            vm::stats().leader_changes.count();
-        }
-    }
-
-    /// Ends the term, and keeps what its task holds to release it later.
-    fn end_term(&mut self) {
-        if let Some(leader) = self.leader.take() {
-            callouts::forget_leader(self.id);
-            self.former_leader = Some(leader);
-        }
-    }
-
-    /// Does some work as the leader, if this root context leads.
-    fn work(&mut self, now: Time, work: impl FnOnce(&mut LeaderTask) -> Result<(), CasConflict>) {
-        let Some(leader) = &mut self.leader else { return };
-        let was_idle = leader.is_idle(now);
-        let begin = host::nanoseconds();
-        let is_deposed = leader.guarded(work).is_err();
-        let cost = host::nanoseconds().saturating_sub(begin);
-        leader.note_cost(Duration::from_nanos(u64::try_from(cost).unwrap_or(u64::MAX)));
-        if is_deposed {
-            self.end_term();
-        } else if leader.is_idle(now) != was_idle {
-            // The lease always says whether the leader is idle, because another VM takes over only from an idle leader.
-            self.elect(now);
-        }
-    }
-
-    /// Releases the lease, so that another VM leads after its next tick.
+    /// Releases the leases, so that other VMs lead after their next tick.
     fn resign(&mut self) {
-        self.candidates.remove(self.id);
-        self.view.quarantine.tick();
-        self.election.resign();
-        self.leader = None;
+        self.candidacies().for_each(Candidacy::resign);
         vm::stats().flush();
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::host::HostMetric;
 use burst_metrics_api::ApiVersion;
+use burst_model::config::Part;
 use burst_model::kube::{PollOutcome, Source};
 use burst_model::leader::{Readable, Totals};
 use burst_model::serve::{Absence, ServingCache};
@@ -144,6 +145,7 @@ stats! {
         snapshot_timestamp = "burst_snapshot_timestamp_seconds",
         snapshot_generation = "burst_snapshot_generation",
         leader_timestamp = "burst_leader_timestamp_seconds",
+        other_leaders = "burst_other_leaders",
     }
     histograms {
         custom_metrics_age = "burst_custom_metrics_age_milliseconds",
@@ -247,13 +249,15 @@ impl Stats {
         histogram.set(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     }
 
-    /// Shows what the leader has read.
-    pub(crate) fn show_totals(&self, totals: &Totals) {
+    /// Shows what the leader of a part has read.
+    pub(crate) fn show_totals(&self, part: Part, totals: &Totals) {
+        if part == Part::Metrics {
+            return self.refused_policy_namespaces.set(totals.refused_policies);
+        }
         self.objects.set(totals.objects);
         self.bad_objects.set(totals.bad_objects);
         self.over_limits.set(totals.over_limits);
         self.services.set(totals.services);
-        self.refused_policy_namespaces.set(totals.refused_policies);
         self.unobserved_hpas.set(totals.findings.unobserved);
         self.overshadowed_hpas.set(totals.findings.shadowed);
     }

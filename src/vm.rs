@@ -5,6 +5,7 @@ use crate::host;
 use crate::shared_data::{EnvoySharedData, LazyId};
 use crate::stats::Stats;
 use burst_model::budget::{Budget, Permit};
+use burst_model::config::Config;
 use burst_model::sync::election::VmId;
 use burst_shared_data::new_vm_id;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -38,8 +39,8 @@ struct VmState {
     has_served: Cell<bool>,
     id: Rc<LazyId>,
     stats: OnceCell<Rc<Stats>>,
-    /// The root contexts that may lead, each with the hash of its settings, the newest last.
-    candidates: RefCell<Vec<(u64, u32)>>,
+    /// The root contexts that may lead, the newest last.
+    candidates: RefCell<Vec<Candidate>>,
 }
 
 /// Capacity of this VM that requests take. Separate from [`Vm`], because the header-only module answers no requests.
@@ -50,37 +51,43 @@ struct Budgets {
     long_polls: Rc<Budget<MAX_LONG_POLLS>>,
 }
 
-/// The root contexts of this VM that have the same settings, and so share a lease: one of a new configuration, older ones
-/// that are draining, those of several listeners. Only the newest may lead.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidates {
+/// A root context that may lead a part of its configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// The hash of its settings. The candidates of this VM with the same hash share a lease: the root context of a new
+    /// configuration, older ones that are draining, those of several listeners.
     settings: u64,
+    /// The snapshot that it would write has labels.
+    keeps_labels: bool,
+    root: u32,
 }
 
-impl Candidates {
-    /// The candidates with settings of that hash.
-    pub(crate) fn of(settings: u64) -> Self {
-        Self { settings }
+impl Candidate {
+    pub(crate) fn new(config: &Config, root: u32) -> Self {
+        Self {
+            settings: config.settings_hash(),
+            keeps_labels: config.keeps_labels(),
+            root,
+        }
     }
 
-    /// Adds a root context as the newest.
-    pub(crate) fn add(self, root: u32) {
-        VM.with(|vm| vm.candidates.borrow_mut().push((self.settings, root)));
+    /// Adds it as the newest.
+    pub(crate) fn add(self) {
+        VM.with(|vm| vm.candidates.borrow_mut().push(self));
     }
 
-    /// Whether this root context is the newest candidate.
-    pub(crate) fn is_newest(self, root: u32) -> bool {
+    /// Whether it is the one that may lead: the newest of those that keep labels, or else the newest.
+    pub(crate) fn is_first(self) -> bool {
         VM.with(|vm| {
             let candidates = vm.candidates.borrow();
-            let newest = candidates.iter().rfind(|(settings, _)| *settings == self.settings);
-            newest.is_some_and(|(_, newest)| *newest == root)
+            let same = candidates.iter().filter(|other| other.settings == self.settings);
+            same.max_by_key(|candidate| candidate.keeps_labels) == Some(&self)
         })
     }
 
-    /// Removes a root context that is gone.
-    pub(crate) fn remove(self, root: u32) {
-        let gone = (self.settings, root);
-        VM.with(|vm| vm.candidates.borrow_mut().retain(|candidate| *candidate != gone));
+    /// Removes it: its root context is gone.
+    pub(crate) fn remove(self) {
+        VM.with(|vm| vm.candidates.borrow_mut().retain(|candidate| *candidate != self));
     }
 }
 

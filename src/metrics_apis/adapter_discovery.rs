@@ -7,7 +7,7 @@ use crate::shared_data::{FencedKey, LeaderGuard, Term, View};
 use crate::vm;
 use burst_metrics_api::ApiVersion;
 use burst_metrics_api::adapters::{self, AdapterRequest, AdapterResources, DISCOVERY_USER};
-use burst_model::config::Config;
+use burst_model::config::{Config, Part};
 use burst_model::records::Record;
 use burst_model::time::Time;
 use burst_shared_data::CasConflict;
@@ -56,7 +56,7 @@ impl AdapterDiscoveryTask {
     fn send(&self, request: AdapterRequest) {
         let user = DISCOVERY_USER.map(|(name, value)| (name, value.to_owned()));
         callouts::queue(Callout {
-            purpose: Purpose::Leader(LeaderPurpose::AdapterResources(request.api)),
+            purpose: Purpose::Leader(Part::Metrics, LeaderPurpose::AdapterResources(request.api)),
             cluster: request.cluster,
             authority: request.authority,
             method: "GET",

@@ -43,6 +43,8 @@ pub(crate) enum Disposition {
 /// The metrics APIs of a root context.
 pub(crate) struct MetricsApis {
     view: Rc<View>,
+    /// The policies and the other adapters; without them it is the same as `view`.
+    metrics_view: Rc<View>,
     /// What other adapters serve, as of the last tick.
     adapters: RefCell<CachedRecord<AdapterResources>>,
     authorizer: ReviewSender,
@@ -51,10 +53,11 @@ pub(crate) struct MetricsApis {
 
 impl MetricsApis {
     /// `None` if they are not configured.
-    pub(crate) fn new(view: &Rc<View>) -> Option<Self> {
+    pub(crate) fn new(view: &Rc<View>, metrics_view: &Rc<View>) -> Option<Self> {
         view.config.metrics_apis.as_ref()?;
         Some(Self {
             view: view.clone(),
+            metrics_view: metrics_view.clone(),
             adapters: RefCell::default(),
             authorizer: ReviewSender::default(),
             has_logged_insecure: Cell::new(false),
@@ -64,7 +67,7 @@ impl MetricsApis {
     /// Takes what the leader published of other adapters.
     pub(crate) fn refresh(&self, now: Time) {
         if !COMPILED_OUT {
-            let (key, quarantine) = (&self.view.keys.adapter_resources, &self.view.quarantine);
+            let (key, quarantine) = (&self.metrics_view.keys.adapter_resources, &self.metrics_view.quarantine);
             let mut adapters = self.adapters.borrow_mut();
             adapters.refresh(key, ItemKind::AdapterResources, quarantine, now);
         }
@@ -170,7 +173,7 @@ impl MetricsApis {
     /// Answers an authorized request, unless it is in quarantine. The first request that needs them compiles the patterns of
     /// the policies and parses the counted requests, so a bad one could end the VM here.
     fn serve(&self, request: &MetricsRequest, apis: &MetricsApisConfig) -> Disposition {
-        let policies = self.view.policies_hash.get().to_le_bytes();
+        let policies = self.metrics_view.policies_hash.get().to_le_bytes();
         let item = Item::of_bytes(
             ItemKind::MetricsQuery,
             &[&policies[..], &request.fingerprint()].concat(),
@@ -190,7 +193,7 @@ impl MetricsApis {
             cache: &self.view.cache.borrow(),
             rates: rates.rates(),
             adapter_resources: adapters.get(),
-            policies: &self.view.policies.borrow(),
+            policies: &self.metrics_view.policies.borrow(),
             now: host::now(),
         };
         match metrics::serve(&sources, request) {

@@ -4,7 +4,7 @@ use crate::callouts::{self, Callout, LeaderPurpose, Purpose};
 use crate::host::{self, CalloutAnswer};
 use crate::shared_data::{EnvoySharedData, LeaderGuard, Term};
 use crate::{log, vm};
-use burst_model::config::Config;
+use burst_model::config::{Config, Part};
 use burst_model::failure_state::FailureState;
 use burst_model::hash;
 use burst_model::request_rates::report::{self, ReportFailure};
@@ -73,7 +73,7 @@ fn apply(aggregation: Aggregation) -> Result<(), CasConflict> {
 
 fn send(report: HubReport) {
     callouts::queue(Callout {
-        purpose: Purpose::Leader(LeaderPurpose::Report),
+        purpose: Purpose::Leader(Part::Metrics, LeaderPurpose::Report),
         cluster: report.cluster,
         authority: report.authority,
         method: "POST",

@@ -36,6 +36,7 @@ mod retries;
 mod reviews;
 mod roles;
 mod signals;
+mod split;
 mod spokes;
 mod staleness;
 mod stats;

@@ -175,6 +175,16 @@ impl Source {
         }
     }
 
+    /// The same list, of whose objects the own labels are not read.
+    #[must_use]
+    pub fn without_labels(&self) -> Self {
+        let kept = KeptFields {
+            labels: false,
+            ..self.kept
+        };
+        Self { kept, ..self.clone() }
+    }
+
     /// Returns whether the resource may be absent from a healthy cluster. If it is, treat the list as empty: an
     /// operator may configure a kind before its CRD is installed.
     #[must_use]

@@ -31,6 +31,7 @@ pub mod hub_client;
 pub mod hub_request;
 pub mod index;
 pub mod leader;
+pub mod leader_list;
 pub mod load;
 pub mod metric;
 pub mod order;

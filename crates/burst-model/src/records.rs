@@ -1,6 +1,7 @@
 //! The records in shared data beside the snapshot: when the cluster was last read, and what a successor needs to continue.
 //! They are encoded by postcard. Their keys contain the version of the format.
 
+use crate::config::Config;
 use crate::kube::{Object, PollOutcome, Verb};
 use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
@@ -112,11 +113,18 @@ impl Record for Confirmed {}
 impl Record for PolicySets {}
 impl Record for Checkpoint {}
 impl Record for Failures {}
-impl Record for Lease {}
 impl Record for FullCandidates {}
 impl Record for WakeQueueList {}
 
-/// The keys of one configuration in shared data. All Wasm plugins of a proxy share one namespace, and during a drain an
+impl Record for Lease {
+    /// Modules without [parts](crate::config::Part) wrote no `keeps_labels`, and ignore it.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let padded = || postcard::from_bytes(&[bytes, &[0]].concat()).ok();
+        postcard::from_bytes(bytes).ok().or_else(padded)
+    }
+}
+
+/// The keys of one [part](crate::config::Part) of a configuration in shared data. All Wasm plugins of a proxy share one namespace, and during a drain an
 /// old and a new configuration, or module, run side by side. So each key contains the version of the format and a hash of
 /// every setting that changes the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,13 +139,13 @@ pub struct SharedKeys {
     pub checkpoint: String,
     /// [`Failures`].
     pub failures: String,
-    /// [`PolicySets`].
+    /// [`PolicySets`], of the part of the metrics APIs.
     pub policies: String,
     /// What the leader is parsing: a [`Mark`](crate::quarantine::Mark), or no bytes.
     pub parsing: String,
     /// [`Marks`](crate::quarantine::Marks).
     pub quarantine: String,
-    /// `burst_metrics_api::adapters::AdapterResources`.
+    /// `burst_metrics_api::adapters::AdapterResources`, of the part of the metrics APIs.
     pub adapter_resources: String,
     /// [`WakeQueueList`].
     pub wake_queues: String,
@@ -181,7 +189,37 @@ pub const PROXY_KEY: &str = "burst-metrics/proxy";
 /// The key of the counter from which the VMs of a proxy get their ids, whatever their configuration.
 pub const ID_KEY: &str = "burst-metrics/ids";
 
+/// The keys that modules without [parts](crate::config::Part) have for what a part serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreviousKeys {
+    /// [`crate::snapshot`].
+    pub snapshot: String,
+    /// [`Confirmed`].
+    pub confirmed: String,
+    /// [`PolicySets`].
+    pub policies: String,
+}
+
+impl PreviousKeys {
+    /// The keys for a part. `None` if they are the same as those of this module.
+    #[must_use]
+    pub fn of(config: &Config) -> Option<Self> {
+        let keys = SharedKeys::new(config.previous_settings_hash()?, config.lists_hash());
+        Some(Self {
+            snapshot: keys.snapshot,
+            confirmed: keys.confirmed,
+            policies: keys.policies,
+        })
+    }
+}
+
 impl SharedKeys {
+    /// The keys of a part of a configuration.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        Self::new(config.settings_hash(), config.lists_hash())
+    }
+
     /// The keys for settings with that [hash](crate::config::Config::settings_hash), and lists with
     /// [that hash](crate::config::Config::lists_hash).
     #[must_use]

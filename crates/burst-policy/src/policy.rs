@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// A policy that was [checked](Policy::new) and can be evaluated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Policy {
     pub(crate) name: Box<str>,
     pub(crate) namespace: Option<Box<str>>,
@@ -18,7 +18,7 @@ pub struct Policy {
 }
 
 /// A rule of a policy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rule {
     /// The names of the metrics to which the rule applies.
     pub pattern: Pattern,

@@ -12,7 +12,7 @@ const MAX_LENGTH: usize = 96;
 /// The largest size of a cache, in bytes.
 pub(crate) const MAX_BYTES: usize = MAX_ENTRIES * (MAX_LENGTH + 32);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RuleCache(RefCell<VecDeque<(Box<str>, Option<usize>)>>);
 
 impl RuleCache {

@@ -9,11 +9,12 @@ use crate::leader_guard::LeaderGuard;
 use crate::shared_data::{CasConflict, SharedData};
 use crate::view::View;
 use burst_model::cluster_reader::{ClusterReader, HttpResponse, ReadPurpose, ReadRequest, ReadResult, stream_end};
+use burst_model::config::Part;
 use burst_model::hash;
 use burst_model::kube::{PollOutcome, Source};
 use burst_model::leader::{Effect, Handover, Readable, Totals};
 use burst_model::quarantine::{Item, ItemKind, Marks};
-use burst_model::records::{Confirmed, Record};
+use burst_model::records::{Confirmed, PreviousKeys, Record};
 use burst_model::snapshot::Snapshot;
 use burst_model::sync::reflector::StreamId;
 use burst_model::time::Time;
@@ -106,17 +107,28 @@ impl<H: SharedData> ClusterLeader<H> {
         let (confirmed, confirmed_bytes) = FencedKey::open(&keys.confirmed, term)?;
         let (failures, failures_bytes) = FencedKey::open(&keys.failures, term)?;
         let (policies, policies_bytes) = FencedKey::open(&keys.policies, term)?;
+        // After an upgrade: the last leader ran a module that had other keys.
+        let previous = |part: Part, key: fn(&PreviousKeys) -> &String| {
+            let is_first = confirmed_bytes.is_empty() && view.config.part() == part;
+            let keys = view.previous.as_ref().filter(|_| is_first);
+            keys.map(|keys| H::read(key(keys)).bytes)
+        };
+        let snapshot_bytes = previous(Part::Snapshot, |keys| &keys.snapshot).unwrap_or(snapshot_bytes);
+        let policies_bytes = previous(Part::Metrics, |keys| &keys.policies).unwrap_or(policies_bytes);
+        let last_confirmed = previous(Part::Snapshot, |keys| &keys.confirmed);
+        let last_confirmed = Record::from_bytes(last_confirmed.as_ref().unwrap_or(&confirmed_bytes));
         let policies_item = Item::of_bytes(ItemKind::Policies, &policies_bytes);
-        let last_policies = view
-            .quarantine
-            .take(policies_item, now, || Record::from_bytes(&policies_bytes));
-        let last_confirmed = Record::from_bytes(&confirmed_bytes);
+        let read_policies = || Record::from_bytes(&policies_bytes);
+        let last_policies = match policies_bytes.is_empty() {
+            true => None,
+            false => view.quarantine.take(policies_item, now, read_policies).flatten(),
+        };
         let handover = Handover {
             snapshot: intact_snapshot(snapshot_bytes, last_confirmed.as_ref()),
             confirmed: last_confirmed,
             checkpoint: None,
             failures: Record::from_bytes(&failures_bytes),
-            policies: last_policies.flatten(),
+            policies: last_policies,
         };
         let (reader, restoring) = start_reader(&view, handover, now);
         Ok(Self {

@@ -18,6 +18,7 @@ pub struct Election<H> {
     /// The key of the record that the candidates with the full module renew.
     full_candidates: String,
     module: Artifact,
+    keeps_labels: bool,
     /// Made in the first tick. Envoy tries a configuration in a canary VM, which never ticks and must write nothing.
     elector: Option<Elector>,
     /// A leader is gone if its lease was not renewed for so many ticks.
@@ -26,13 +27,15 @@ pub struct Election<H> {
 }
 
 impl<H: SharedData> Election<H> {
-    /// A candidate for the lease under these keys, which runs that module.
+    /// A candidate for the lease under these keys, which runs that module. `keeps_labels`: the snapshot that it would write
+    /// has the labels of the objects.
     #[must_use]
-    pub fn new(keys: &SharedKeys, module: Artifact) -> Self {
+    pub fn new(keys: &SharedKeys, module: Artifact, keeps_labels: bool) -> Self {
         Self {
             lease: keys.lease.clone(),
             full_candidates: keys.full_candidates.clone(),
             module,
+            keeps_labels,
             elector: None,
             expiry_ticks: EXPIRY_TICKS,
             host: PhantomData,
@@ -47,7 +50,7 @@ impl<H: SharedData> Election<H> {
     /// Observes the lease, at least once a tick. Returns it if this candidate leads now. If the last leader was lost, what it
     /// was doing goes into quarantine.
     pub fn observe(&mut self, state: ElectorState, quarantine: &Quarantine<H>, now: Time) -> Option<Lease> {
-        let new_elector = || Some(Elector::new(new_vm_id::<H>()?, self.module));
+        let new_elector = || Some(Elector::new(new_vm_id::<H>()?, self.module, self.keeps_labels));
         let elector = self.elector.take().or_else(new_elector)?;
         let elector = self.elector.insert(elector);
         let found = H::read(&self.lease);

@@ -13,6 +13,7 @@
 //! - [`Slots`]: numbered keys that several writers share.
 //! - [`request_counts`]: the counted requests of all VMs, and of all proxies on a hub.
 //! - [`WakeQueues`]: the leader wakes the other VMs when it has published.
+//! - [`OtherLeaders`]: leaders with other settings find each other.
 //! - [`GarbageCollector`]: empties the keys of configurations that are gone.
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -34,6 +35,7 @@ mod fenced_key;
 mod garbage_collector;
 mod ids;
 mod leader_guard;
+mod other_leaders;
 mod quarantine;
 pub mod request_counts;
 mod shared_data;
@@ -48,6 +50,7 @@ pub use fenced_key::{FencedKey, Term};
 pub use garbage_collector::GarbageCollector;
 pub use ids::{LazyId, new_vm_id};
 pub use leader_guard::LeaderGuard;
+pub use other_leaders::{OtherLeaders, OtherLeadersReport};
 pub use quarantine::{Quarantine, QuarantineNotice};
 pub use shared_data::{Cas, CasConflict, SharedData, SharedValue};
 pub use slots::Slots;

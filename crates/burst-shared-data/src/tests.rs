@@ -20,7 +20,9 @@ use std::time::Duration;
 
 mod counting;
 mod leading;
+mod others;
 mod quarantine;
+mod upgrade;
 mod waking;
 
 fn at(seconds: u64) -> Time {
@@ -43,6 +45,7 @@ fn take_lease(vm: u32) {
         has_served: false,
         is_idle: true,
         module: Artifact::Full,
+        keeps_labels: false,
     };
     Memory::overwrite("lease", &lease.to_bytes());
 }
@@ -128,8 +131,7 @@ fn two_new_writers_at_the_same_moment_get_different_slots() {
 #[test]
 fn the_keys_of_a_configuration_that_is_gone_are_emptied() {
     let [old, new] = [r#"{"cluster":"a"}"#, r#"{"cluster":"b"}"#].map(config);
-    let keys_of = |config: &Config| SharedKeys::new(config.settings_hash(), config.lists_hash());
-    let (old_keys, new_keys) = (keys_of(&old), keys_of(&new));
+    let (old_keys, new_keys) = (SharedKeys::of(&old), SharedKeys::of(&new));
     for keys in [&old_keys, &new_keys] {
         Memory::overwrite(&keys.lease, b"lease");
         Memory::overwrite(&keys.snapshot, b"snapshot");
@@ -146,8 +148,7 @@ fn the_keys_of_a_configuration_that_is_gone_are_emptied() {
 #[test]
 fn the_keys_of_a_lease_that_is_renewed_stay() {
     let [old, new] = [r#"{"cluster":"a"}"#, r#"{"cluster":"b"}"#].map(config);
-    let keys_of = |config: &Config| SharedKeys::new(config.settings_hash(), config.lists_hash());
-    let (old_keys, new_keys) = (keys_of(&old), keys_of(&new));
+    let (old_keys, new_keys) = (SharedKeys::of(&old), SharedKeys::of(&new));
     Memory::overwrite(&old_keys.snapshot, b"snapshot");
     GarbageCollector::<Memory>::new(&old_keys, &old).tick(at(0));
     let mut collector = GarbageCollector::<Memory>::new(&new_keys, &new);

@@ -1,4 +1,4 @@
-//! What one configuration serves in one VM: the records of the leader, as this VM last read them.
+//! What one part of a configuration serves in one VM: the records of the leader, as this VM last read them.
 //!
 //! Bytes from shared data must not end a VM again after its reload, neither in `configure` nor in a tick. So everything
 //! here is read under a mark of [`Quarantine`].
@@ -6,10 +6,10 @@
 use crate::ids::LazyId;
 use crate::quarantine::Quarantine;
 use crate::shared_data::SharedData;
-use burst_model::config::Config;
+use burst_model::config::{Config, Part};
 use burst_model::policies::EffectivePolicies;
 use burst_model::quarantine::{Item, ItemKind};
-use burst_model::records::{Confirmed, RequestCountKeys, SharedKeys};
+use burst_model::records::{Confirmed, PreviousKeys, RequestCountKeys, SharedKeys};
 use burst_model::request_rates::LatestRates;
 use burst_model::serve::ServingCache;
 use burst_model::snapshot::InvalidSnapshot;
@@ -22,13 +22,15 @@ use std::time::Duration;
 const FIRST_RETRY: Duration = Duration::from_millis(5);
 const MAX_DOUBLINGS: u32 = 8;
 
-/// A configuration, and what is served by it.
+/// A part of a configuration, and what is served by it.
 #[derive(Debug)]
 pub struct View<H> {
     /// The configuration.
     pub config: Rc<Config>,
     /// Its keys in shared data.
     pub keys: SharedKeys,
+    /// The keys of an earlier module, whose records are served until a leader has written the first ones.
+    pub(crate) previous: Option<PreviousKeys>,
     /// The snapshot.
     pub cache: RefCell<ServingCache>,
     /// The request counts of all proxies, as of the last tick.
@@ -51,7 +53,7 @@ impl<H: SharedData> View<H> {
     /// The view of that VM, which serves nothing yet.
     #[must_use]
     pub fn new(config: Config, vm: Rc<LazyId<H>>) -> Self {
-        let keys = SharedKeys::new(config.settings_hash(), config.lists_hash());
+        let keys = SharedKeys::of(&config);
         let serves_rates = config.requests.is_some() && config.metrics_apis.is_some();
         Self {
             cache: RefCell::default(),
@@ -62,6 +64,7 @@ impl<H: SharedData> View<H> {
             confirmed: RefCell::default(),
             retries: Cell::default(),
             rates_key: serves_rates.then(|| RequestCountKeys::new(config.counting_hash()).sum),
+            previous: PreviousKeys::of(&config),
             config: Rc::new(config),
             keys,
         }
@@ -75,18 +78,32 @@ impl<H: SharedData> View<H> {
         published: impl FnOnce() -> Option<Vec<u8>>,
         now: Time,
     ) -> Option<Result<(), InvalidSnapshot>> {
-        let confirmed: Option<Confirmed> = H::read(&self.keys.confirmed).record();
-        let taken = self.take_snapshot(confirmed.as_ref(), published, now);
+        let (confirmed, previous) = self.read_confirmed();
+        if self.config.part() == Part::Metrics {
+            let key = previous.map_or(&self.keys.policies, |keys| &keys.policies);
+            self.take_policies(key, confirmed.as_ref(), now);
+            return None;
+        }
+        let key = previous.map_or(&self.keys.snapshot, |keys| &keys.snapshot);
+        let taken = self.take_snapshot(key, confirmed.as_ref(), published, now);
         self.cache
             .borrow_mut()
             .refresh(&self.config, self.confirmed.borrow().as_ref(), now);
-        self.take_policies(confirmed.as_ref(), now);
         if let (Some(key), Some(requests)) = (&self.rates_key, &self.config.requests) {
             let sum = H::read(key).bytes;
             let mut rates = self.rates.borrow_mut();
             rates.refresh(sum, requests.window, requests.total_max_age(), now);
         }
         taken
+    }
+
+    /// The newest confirmation. If only a leader of an earlier module has written one, returns the keys of that module too.
+    fn read_confirmed(&self) -> (Option<Confirmed>, Option<&PreviousKeys>) {
+        let own = H::read(&self.keys.confirmed).record();
+        match (own, &self.previous) {
+            (None, Some(previous)) => (H::read(&previous.confirmed).record(), Some(previous)),
+            (own, _) => (own, None),
+        }
     }
 
     /// When to call [`Self::refresh`] again, if a newer snapshot was refused. Another VM may have been taking it: all of them
@@ -105,6 +122,7 @@ impl<H: SharedData> View<H> {
     /// Takes a newer snapshot. If it is in quarantine, the one that is served stays, and ages.
     fn take_snapshot(
         &self,
+        key: &str,
         confirmed: Option<&Confirmed>,
         published: impl FnOnce() -> Option<Vec<u8>>,
         now: Time,
@@ -119,7 +137,7 @@ impl<H: SharedData> View<H> {
             };
             let outcome = self.quarantine.take(item, now, || {
                 cache.drop_snapshot();
-                let bytes = own.unwrap_or_else(|| H::read(&self.keys.snapshot).bytes);
+                let bytes = own.unwrap_or_else(|| H::read(key).bytes);
                 H::before_parse(ItemKind::Snapshot, &bytes);
                 cache.take(bytes)
             });
@@ -130,13 +148,13 @@ impl<H: SharedData> View<H> {
     }
 
     /// Takes policies that have changed. If they are in quarantine, the old ones stay in force.
-    fn take_policies(&self, confirmed: Option<&Confirmed>, now: Time) {
+    fn take_policies(&self, key: &str, confirmed: Option<&Confirmed>, now: Time) {
         let Some(root) = self.config.root_namespace() else {
             return;
         };
         let mut is_marked = false;
         self.policies.borrow_mut().refresh(root, confirmed, || {
-            let bytes = H::read(&self.keys.policies).bytes;
+            let bytes = H::read(key).bytes;
             let item = Item::of_bytes(ItemKind::Policies, &bytes);
             if self.policies_hash.get() == item.hash {
                 return bytes;

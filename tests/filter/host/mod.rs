@@ -78,5 +78,6 @@ pub(crate) use message::{By, Request, Response, Seen};
 pub(crate) use plugin::Plugin;
 pub(crate) use proxy::{Access, FailurePolicy};
 pub(crate) use route::Route;
+pub(crate) use slot::Root;
 pub(crate) use upstream_filter::UpstreamFilter;
 pub(crate) use vm::{OpenStream, Vm};

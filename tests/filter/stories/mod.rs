@@ -16,6 +16,7 @@ mod long_polls;
 mod metrics_apis;
 mod outage;
 mod overload;
+mod parts;
 mod publishing;
 mod quarantine;
 mod recovery;
@@ -85,8 +86,10 @@ fn envoy(configuration: &str, kube: &Kube) -> FakeEnvoy {
     envoy.kube(move |callout| kube.answer(callout))
 }
 
-/// The lines that the filter logged, in order, except those about which thread polls.
+/// The lines that the filter logged, in order, except those about which thread leads.
 fn logged(envoy: &FakeEnvoy) -> Vec<String> {
     let lines = envoy.log().into_iter().map(|line| line.text);
-    lines.filter(|line| !line.starts_with("this thread polls")).collect()
+    let is_of_leader =
+        |line: &String| line.starts_with("this thread polls") || line.starts_with("this thread reads the policies");
+    lines.filter(|line| !is_of_leader(line)).collect()
 }

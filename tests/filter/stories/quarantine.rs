@@ -5,6 +5,7 @@ use super::metrics_apis::over_mutual_tls;
 use super::{EVERY_SECOND, SECOND, envoy, logged};
 use crate::host::{Access, FakeEnvoy, Jump, Request, Response, Vm};
 use burst_model::quarantine::{Item, ItemKind, Mark, Marks};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -17,18 +18,20 @@ fn trap_on_reading(
     fatal: impl Fn(Item) -> bool + Send + 'static,
 ) -> (Arc<AtomicUsize>, Arc<AtomicBool>) {
     let (traps, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(true)));
-    let (counted, is_armed, mut before) = (traps.clone(), armed.clone(), 0);
+    // Each part of the configuration has marks of its own.
+    let (counted, is_armed, mut before) = (traps.clone(), armed.clone(), BTreeMap::<String, usize>::new());
     envoy.trap_where(move |access, key, value| {
         if access != Access::Write || !key.ends_with("/quarantine") {
             return false;
         }
         let marks = Marks::from_bytes(value);
         let marks = marks.iter().filter(|mark| fatal(mark.item)).count();
-        let is_read = marks < before && is_armed.load(Ordering::Relaxed);
+        let before = before.entry(key.to_owned()).or_default();
+        let is_read = marks < *before && is_armed.load(Ordering::Relaxed);
         if is_read {
             counted.fetch_add(1, Ordering::Relaxed);
         } else {
-            before = marks;
+            *before = marks;
         }
         is_read
     });

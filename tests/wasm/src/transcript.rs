@@ -33,7 +33,7 @@ impl Transcript {
             adapter_resources: offers,
             wake_queues,
             full_candidates,
-        } = SharedKeys::new(config.settings_hash(), config.lists_hash());
+        } = SharedKeys::of(config);
         let text = format!(
             "{lease}\n{snapshot}\n{confirmed}\n{resume}\n{troubles}\n{policies}\n{parsing}\n{quarantine}\n{offers}\n{wake_queues}\n{full_candidates}\n"
         );

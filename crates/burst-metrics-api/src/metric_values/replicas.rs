@@ -23,10 +23,13 @@ impl<'a> ReplicaValues<'a> {
     /// Also returns when the cluster was read.
     ///
     /// # Errors
-    /// `503` if the cluster was never read, or too long ago.
+    /// `503` if the cluster was never read, or too long ago, or for the header only.
     pub(crate) fn read(sources: &MetricSources<'a>, metric: ReplicaMetric) -> Result<(Self, Time), StatusError> {
         let cache = sources.cache;
         match (cache.freshness(), cache.snapshot(), cache.as_of()) {
+            (Freshness::Fresh, Some(snapshot), _) if !snapshot.has_labels() => Err(StatusError::unavailable(
+                "the snapshot has no labels: its leader serves no metrics APIs; a leader that does takes over within seconds",
+            )),
             (Freshness::Fresh, Some(snapshot), Some(as_of)) => Ok((Self { metric, snapshot }, as_of)),
             (Freshness::Stale(age), ..) => Err(super::stale("the snapshot is", age, sources.config.max_staleness)),
             _ => Err(StatusError::unavailable(

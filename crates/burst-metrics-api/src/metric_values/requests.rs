@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub(crate) struct RequestValues<'a> {
     metric: RequestMetric,
     counted: &'a RateSums,
-    /// Tells which Services had no request. `None` if the cluster was never read.
+    /// Tells which Services had no request. `None` if the cluster was never read, or without labels.
     snapshot: Option<&'a Snapshot>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> RequestValues<'a> {
         let values = Self {
             metric,
             counted,
-            snapshot: sources.cache.snapshot(),
+            snapshot: sources.cache.snapshot().filter(|snapshot| snapshot.has_labels()),
         };
         Ok((values, counted))
     }

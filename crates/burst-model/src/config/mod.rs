@@ -5,6 +5,7 @@ mod aliases;
 pub(crate) mod duration;
 mod metrics_apis;
 mod origin;
+mod part;
 mod policies;
 mod raw;
 mod request_path;
@@ -14,12 +15,12 @@ mod validate;
 mod value;
 
 pub use origin::Origin;
+pub use part::Part;
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
 pub use requests::{HubConfig, RequestsConfig};
 pub use sync::{NoStreams, SyncConfig};
 
-use crate::hash;
 use crate::kube::Source;
 use crate::load::Percent;
 use crate::metric::ServedMetric;
@@ -28,9 +29,11 @@ use crate::printable::printable;
 use crate::request_rates::CountingSettings;
 use crate::signals::SignalSet;
 use crate::upstream::Upstreams;
+use part::Hashes;
 use request_path::NEEDS_FULL_MODULE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The longest message, in characters. The message about an unknown key lists all keys that exist.
@@ -46,7 +49,7 @@ pub enum Artifact {
 }
 
 /// A checked configuration.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Where the snapshot comes from.
     pub origin: Origin,
@@ -56,6 +59,8 @@ pub struct Config {
     pub role: Role,
     /// Which objects are read, and how the loads are computed.
     pub content: Content,
+    /// The lists of policy objects, which [`Self::metrics_part`] reads.
+    pub policy_sources: Vec<Source>,
     /// How the lists are kept up to date.
     pub sync: SyncConfig,
     /// The time between two reads of the hub, or of a list that is not watched.
@@ -76,6 +81,8 @@ pub struct Config {
     pub requests: Option<RequestPath<RequestsConfig>>,
     /// The custom and external metrics APIs; `None` if they are disabled.
     pub metrics_apis: Option<RequestPath<MetricsApisConfig>>,
+    part: Part,
+    hashes: Hashes,
 }
 
 /// How the Kubernetes API is called, or the hub.
@@ -89,7 +96,7 @@ pub struct ApiConfig {
     pub timeout: Duration,
 }
 
-/// All settings, besides those of the API, that change the bytes in shared data.
+/// All settings, besides those of the API, that change the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Content {
     /// The lists to read. It is empty if the snapshot comes from a hub.
@@ -138,7 +145,7 @@ pub struct EndpointsConfig {
 }
 
 /// How the filter serves the metrics APIs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MetricsApisConfig {
     /// The name of the filter chain whose requests are all for the metrics APIs. Other chains do not serve them.
     pub filter_chain: String,
@@ -161,12 +168,12 @@ pub struct MetricsApisConfig {
 }
 
 /// Which user may read which external metric.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PoliciesConfig {
     /// The decision on a request to which no policy applies.
     pub default: burst_policy::DefaultDecision,
     /// The policies in the configuration.
-    pub given: Vec<burst_policy::Policy>,
+    pub given: Rc<[burst_policy::Policy]>,
     /// The namespace whose policy objects apply to all namespaces; `None` if policy objects are not read.
     pub root_namespace: Option<Name>,
 }
@@ -227,25 +234,13 @@ impl Config {
     pub fn root_namespace(&self) -> Option<&Name> {
         self.metrics_apis.as_deref()?.policies.as_ref()?.root_namespace.as_ref()
     }
+}
 
-    /// Returns a hash of all settings that change what is in shared data.
+impl FallbackConfig {
+    /// Returns whether there is no other adapter.
     #[must_use]
-    pub fn settings_hash(&self) -> u64 {
-        let fallback = self.metrics_apis.as_deref().map(|apis| &apis.fallback);
-        let fallback = fallback.filter(|fallback| **fallback != FallbackConfig::default());
-        hash::of(&(
-            &self.api.cluster,
-            &self.api.authority,
-            &self.origin,
-            &self.content,
-            fallback,
-        ))
-    }
-
-    /// Returns a hash of all settings that change which objects are read.
-    #[must_use]
-    pub fn lists_hash(&self) -> u64 {
-        hash::of(&(&self.api.cluster, &self.api.authority, &self.content.sources))
+    pub fn is_empty(&self) -> bool {
+        self.custom.is_none() && self.external.is_none()
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn check(raw: raw::RawPolicies) -> Result<PoliciesConfig, ConfigError
     })?;
     Ok(PoliciesConfig {
         default: raw.default.unwrap_or_default(),
-        given,
+        given: given.into(),
         root_namespace: root_namespace(raw.root_namespace.as_deref())?,
     })
 }

@@ -16,8 +16,8 @@ type Inner<T> = T;
 type Inner<T> = (std::convert::Infallible, std::marker::PhantomData<T>);
 
 /// Why the header-only module refuses a key.
-pub(super) const NEEDS_FULL_MODULE: &str =
-    "is not supported by the header-only module, which does not see requests; use the full module";
+pub(super) const NEEDS_FULL_MODULE: &str = "is not supported by the header-only module, which does not see requests; use the full module on the port that \
+     gets those requests";
 
 #[cfg(not(feature = "header-only"))]
 impl<T> RequestPath<T> {

@@ -1,8 +1,7 @@
 //! `requests`: how requests are counted, and to which hub they are reported.
 
 use super::value::{text, time};
-use super::{Artifact, Config, ConfigError, raw};
-use crate::hash;
+use super::{Artifact, ConfigError, raw};
 use crate::request_rates::{CountingSettings, RateScope};
 use std::time::Duration;
 
@@ -111,21 +110,9 @@ impl RequestsConfig {
     }
 }
 
-impl Config {
-    /// Returns a hash of all settings that change what is counted, and for which Service. Counts by different settings
-    /// must not be added up.
-    #[must_use]
-    pub fn counting_hash(&self) -> u64 {
-        let counting = self
-            .requests
-            .as_ref()
-            .map(|requests| (requests.window, requests.counting()));
-        hash::of(&(self.settings_hash(), counting, &self.upstreams))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Config;
     use super::*;
 
     fn parse(json: &str) -> Result<Config, ConfigError> {

@@ -1,5 +1,4 @@
 use super::*;
-use crate::kube::ObjectKind;
 use crate::sync::reflector::StreamPolicy;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -331,21 +330,9 @@ fn settings_that_do_not_change_shared_data_do_not_change_the_hash() {
         r#"{"cluster":"k","target_percent":70}"#,
         r#"{"cluster":"k","namespaces":["a"]}"#,
         r#"{"cluster":"k","hpas":{"label_selector":"a=b"}}"#,
-        r#"{"cluster":"k","metrics_apis":{"filter_chain":"m"}}"#,
     ] {
         assert_ne!(hash(other), plain, "{other}");
     }
-    let fallback = |more: &str| {
-        hash(&format!(
-            r#"{{"cluster":"k","metrics_apis":{{"filter_chain":"m"{more}}}}}"#
-        ))
-    };
-    let none = fallback("");
-    assert_eq!(
-        fallback(r#","fallback":{},"authorization":"subject_access_review""#),
-        none
-    );
-    assert_ne!(fallback(r#","fallback":{"external":{"cluster":"keda"}}"#), none);
 }
 
 #[test]
@@ -383,9 +370,8 @@ fn policies_are_read_in_the_configured_namespaces_and_the_root_namespace() {
         let json = format!(
             r#"{{"cluster":"k"{more},"metrics_apis":{{"filter_chain":"m","policies":{{"root_namespace":"istio-system"}}}}}}"#
         );
-        let sources = parse(&json).unwrap().content.sources.into_iter();
-        let policies = sources.filter(|source| source.kind == ObjectKind::Policies);
-        policies.map(|source| source.to_string()).collect::<Vec<_>>()
+        let sources = parse(&json).unwrap().policy_sources.into_iter();
+        sources.map(|source| source.to_string()).collect::<Vec<_>>()
     };
     let kind = "externalmetricpolicies.burstmetrics.dev";
     assert_eq!(policies(""), [kind]);

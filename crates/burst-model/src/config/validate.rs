@@ -1,5 +1,6 @@
 //! Turns a [`RawConfig`] into a [`Config`]: defaults and limits, with the reason for each.
 
+use super::part::{Hashes, Part};
 use super::raw::{self, RawConfig};
 use super::value::{invalid, path, text, time, within};
 use super::{
@@ -41,7 +42,7 @@ impl Config {
     pub(super) fn validate(raw: RawConfig, artifact: Artifact) -> Result<Self, ConfigError> {
         let origin = Origin::check(&raw)?;
         let api = api(&raw, &origin)?;
-        let content = content(&raw, &origin)?;
+        let (content, policy_sources) = content(&raw, &origin)?;
         let poll_interval = time(
             "poll_interval",
             raw.poll_interval.as_deref(),
@@ -51,7 +52,7 @@ impl Config {
         let staleness = |default, least| time("max_staleness", raw.max_staleness.as_deref(), default, least);
         let sync = SyncConfig::check(
             &raw.sync,
-            content.sources.len(),
+            content.sources.len() + policy_sources.len(),
             staleness(MAX_STALENESS, poll_interval)?,
             artifact,
         )?;
@@ -79,11 +80,12 @@ impl Config {
                 format_args!("{taken:?} is the filter chain of metrics_apis, which serves only the metrics APIs");
             return Err(invalid("requests.accept.filter_chain", reason));
         }
-        Ok(Self {
+        let mut config = Self {
             origin,
             api,
             role: raw.role.unwrap_or_default(),
             content,
+            policy_sources,
             sync,
             poll_interval,
             page_size: within("page_size", raw.page_size.unwrap_or(PAGE_SIZE), 1, MAX_PAGE_SIZE)?,
@@ -94,7 +96,11 @@ impl Config {
             endpoints: endpoints(&raw.endpoints, artifact)?,
             requests,
             metrics_apis,
-        })
+            part: Part::default(),
+            hashes: Hashes::default(),
+        };
+        config.hashes = Hashes::of(&config);
+        Ok(config)
     }
 }
 
@@ -111,7 +117,8 @@ fn api(raw: &RawConfig, origin: &Origin) -> Result<ApiConfig, ConfigError> {
     })
 }
 
-fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
+/// Returns the lists and the target of the snapshot, and the lists of policy objects.
+fn content(raw: &RawConfig, origin: &Origin) -> Result<(Content, Vec<Source>), ConfigError> {
     let percent = raw.target_percent.unwrap_or(TARGET_PERCENT);
     let target = u8::try_from(percent)
         .ok()
@@ -148,15 +155,16 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
         .iter()
         .flat_map(|kind| namespaces.iter().map(|namespace| kind.source(namespace.clone(), kept)));
     let policies = policies::sources(raw.metrics_apis.as_deref(), &namespaces)?;
-    let sources = match origin {
-        Origin::Kubernetes => sources.chain(policies).collect(),
-        Origin::Hub { .. } => Vec::new(),
+    let (sources, policies) = match origin {
+        Origin::Kubernetes => (sources.collect(), policies),
+        Origin::Hub { .. } => (Vec::new(), Vec::new()),
     };
-    Ok(Content {
+    let content = Content {
         sources,
         target,
         signals,
-    })
+    };
+    Ok((content, policies))
 }
 
 /// Returns the namespaces to list; a single `None` stands for all.

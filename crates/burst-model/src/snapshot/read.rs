@@ -5,6 +5,7 @@
 use super::row_signals;
 use super::{CONTENT, GENERATION, HEADER, LENGTH, MAGIC, ROW, SECTION, SECTIONS, SIGNALS, TEXT};
 use crate::hash;
+use crate::index::SERIES;
 use crate::label_text::LabelText;
 use crate::load::Load;
 use crate::signals::{SignalSet, Signals};
@@ -100,6 +101,12 @@ impl Snapshot {
     #[must_use]
     pub fn content_hash(&self) -> u64 {
         self.u64(CONTENT)
+    }
+
+    /// Returns whether it has the labels of the objects, and the series of HPAs that the external metrics API sums up.
+    #[must_use]
+    pub fn has_labels(&self) -> bool {
+        self.section(SERIES).is_some()
     }
 
     /// The section of a kind, by its plural name.

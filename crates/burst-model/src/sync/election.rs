@@ -6,7 +6,8 @@
 //! holder that has served requests gives way to a VM that has not. So the lease ends up in the main thread.
 //!
 //! A proxy may run both modules of the filter. Only the full one reads by streams, so a holder that runs the header-only
-//! module gives way to a VM that runs the full one. And a VM that runs the header-only module does not take the lease while
+//! module gives way to a VM that runs the full one. Before that, a holder whose snapshot has no labels gives way to a VM that
+//! keeps them for its metrics APIs, because a snapshot with labels serves both. And a VM that runs the header-only module does not take the lease while
 //! VMs with the full module renew [`FullCandidates`].
 
 use crate::config::Artifact;
@@ -40,6 +41,8 @@ pub struct Lease {
     pub is_idle: bool,
     /// The module that the holder runs.
     pub module: Artifact,
+    /// The snapshot of the holder has the labels of the objects.
+    pub keeps_labels: bool,
 }
 
 /// A record in shared data which shows that a VM with the full module is alive and may lead.
@@ -105,6 +108,7 @@ impl<T: PartialEq> UnchangedTicks<T> {
 pub struct Elector {
     id: VmId,
     module: Artifact,
+    keeps_labels: bool,
     lease: UnchangedTicks<(VmId, u64)>,
     full_candidates: UnchangedTicks<u64>,
 }
@@ -112,10 +116,11 @@ pub struct Elector {
 impl Elector {
     /// The elector of that VM, which runs that module.
     #[must_use]
-    pub fn new(id: VmId, module: Artifact) -> Self {
+    pub fn new(id: VmId, module: Artifact, keeps_labels: bool) -> Self {
         Self {
             id,
             module,
+            keeps_labels,
             lease: UnchangedTicks::default(),
             full_candidates: UnchangedTicks::default(),
         }
@@ -179,6 +184,7 @@ impl Elector {
                     has_served: false,
                     is_idle: true,
                     module: self.module,
+                    keeps_labels: self.keeps_labels,
                 };
                 Decision::Hold(self.claim(&first, state))
             }
@@ -192,6 +198,7 @@ impl Elector {
             has_served: state.has_served,
             is_idle: state.is_idle,
             module: self.module,
+            keeps_labels: self.keeps_labels,
         }
     }
 
@@ -207,15 +214,15 @@ impl Elector {
     fn may_take(&mut self, lease: &Lease, expiry_ticks: u32, state: ElectorState) -> bool {
         let Some(holder) = lease.holder else { return true };
         let unchanged_ticks = self.lease.observe((holder, lease.renewals));
-        let own = preference(self.module, state.has_served);
-        let gives_way = lease.is_idle && own > preference(lease.module, lease.has_served);
+        let own = preference(self.keeps_labels, self.module, state.has_served);
+        let gives_way = lease.is_idle && own > preference(lease.keeps_labels, lease.module, lease.has_served);
         gives_way || unchanged_ticks >= expiry_ticks
     }
 }
 
 /// The better a VM suits as the leader, the larger this is. A thread that serves requests should do nothing else.
-fn preference(module: Artifact, has_served: bool) -> (bool, bool) {
-    (module == Artifact::Full, !has_served)
+fn preference(keeps_labels: bool, module: Artifact, has_served: bool) -> (bool, bool, bool) {
+    (keeps_labels, module == Artifact::Full, !has_served)
 }
 
 #[cfg(test)]

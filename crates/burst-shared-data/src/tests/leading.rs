@@ -42,7 +42,10 @@ fn the_successor_that_is_faster_than_a_write_keeps_what_it_found() {
 }
 
 fn candidate_with(module: Artifact) -> (Election<Memory>, Quarantine<Memory>) {
-    (Election::new(&keys(), module), Quarantine::new(&keys(), Rc::default()))
+    (
+        Election::new(&keys(), module, false),
+        Quarantine::new(&keys(), Rc::default()),
+    )
 }
 
 /// A candidate of a VM of its own, and its quarantine.

@@ -78,7 +78,7 @@ fn access_of_config(config: &Config) -> impl Iterator<Item = (Verb, Source)> {
         SyncMode::List => &[Verb::List][..],
         SyncMode::Auto | SyncMode::Stream | SyncMode::Watch => &[Verb::List, Verb::Watch],
     };
-    let sources = config.content.sources.iter();
+    let sources = config.sources();
     sources.flat_map(move |source| verbs.iter().map(|verb| (*verb, source.clone())))
 }
 

@@ -13,7 +13,8 @@ use super::values::ProxyKind;
 /// Returns the ClusterRole and its binding, or a Role and a RoleBinding for each namespace.
 pub(super) fn objects(settings: &Settings) -> Result<Vec<Value>, TemplateMismatch> {
     let [mut role, binding] = RBAC.objects()?;
-    let sources = &settings.config.content.sources;
+    let sources: Vec<_> = settings.config.sources().cloned().collect();
+    let sources = &sources;
     let rules = rules(role.at("/rules")?, sources);
     role.replace("/rules", rules)?;
     let binding = match settings.proxy {

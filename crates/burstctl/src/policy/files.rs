@@ -82,7 +82,7 @@ impl PolicyFiles {
         match plugin_config::parse(&configuration) {
             Ok(config) => {
                 if let Some(policies) = config.metrics_apis.and_then(|apis| apis.into_inner().policies) {
-                    self.policies.extend(policies.given);
+                    self.policies.extend(policies.given.iter().cloned());
                     self.default = Some(policies.default);
                     let root_namespace = policies.root_namespace.map(|name| name.to_string());
                     *root = root.take().or(root_namespace);

@@ -117,7 +117,7 @@ pub fn sources(config: Option<&[u8]>) -> Result<Vec<Source>, SourcesError> {
     let json = config.unwrap_or(br#"{"cluster": "kube_api"}"#);
     let config = Config::parse(json, Artifact::Full)?;
     plugin_config::require_cluster_source(&config)?;
-    Ok(config.content.sources)
+    Ok(config.sources().cloned().collect())
 }
 
 /// Why a configuration has no lists to serve.

@@ -24,7 +24,7 @@ fn started(
     terminal: &mut Terminal<'_>,
 ) -> Result<Outcome, Box<dyn std::error::Error>> {
     let sources = match &args.config {
-        Some(file) => config_from_file(file, terminal)?.content.sources,
+        Some(file) => config_from_file(file, terminal)?.sources().cloned().collect(),
         None => proxy::sources(None)?,
     };
     let lists: Vec<_> = sources.iter().map(ToString::to_string).collect();

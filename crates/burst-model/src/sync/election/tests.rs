@@ -1,4 +1,5 @@
 use super::*;
+use crate::records::Record;
 
 const IDLE: ElectorState = ElectorState {
     has_served: false,
@@ -45,7 +46,7 @@ impl Shared {
 }
 
 fn elector(id: u32, module: Artifact) -> Elector {
-    Elector::new(VmId(id), module)
+    Elector::new(VmId(id), module, false)
 }
 
 /// One with the full module and one with the header-only module.
@@ -70,6 +71,7 @@ fn of_another() -> Lease {
         has_served: false,
         is_idle: true,
         module: Artifact::Full,
+        keeps_labels: false,
     }
 }
 
@@ -244,5 +246,57 @@ fn of_the_full_candidates_one_renews_the_record_in_each_tick() {
             (tick + 1..=tick + 9).contains(&renewals),
             "{renewals} after {tick} ticks"
         );
+    }
+}
+
+#[test]
+fn a_leader_without_labels_gives_way_to_one_that_keeps_them_and_not_back() {
+    let mut shared = Shared::default();
+    let mut plain = elector(1, Artifact::Full);
+    let mut labelling = Elector::new(VmId(2), Artifact::Full, true);
+    assert!(shared.tick(&mut plain, IDLE));
+    for _ in 0..50 {
+        assert!(shared.tick(&mut labelling, SERVED));
+        assert!(!shared.tick(&mut plain, IDLE));
+    }
+    let takes_over = (0..=EXPIRY_TICKS).any(|_| shared.tick(&mut plain, IDLE));
+    assert!(takes_over, "it is gone");
+}
+
+#[test]
+fn modules_with_and_without_labels_in_the_lease_understand_each_other() {
+    /// The lease as it was.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Before {
+        holder: Option<VmId>,
+        renewals: u64,
+        has_served: bool,
+        is_idle: bool,
+        module: Artifact,
+    }
+    let before = Before {
+        holder: Some(VmId(7)),
+        renewals: 300,
+        has_served: true,
+        is_idle: false,
+        module: Artifact::HeaderOnly,
+    };
+    let bytes = postcard::to_stdvec(&before).unwrap();
+    let read = Lease::from_bytes(&bytes).unwrap();
+    assert_eq!(
+        (read.holder, read.renewals, read.module),
+        (Some(VmId(7)), 300, Artifact::HeaderOnly)
+    );
+    assert!(read.has_served && !read.is_idle && !read.keeps_labels);
+    for keeps_labels in [true, false] {
+        let lease = Lease {
+            keeps_labels,
+            ..read.clone()
+        };
+        assert_eq!(
+            postcard::from_bytes(&lease.to_bytes()),
+            Ok(postcard::from_bytes::<Before>(&bytes).unwrap())
+        );
+        assert_eq!(Lease::from_bytes(&lease.to_bytes()), Some(lease));
     }
 }
