@@ -15,6 +15,7 @@
 )]
 
 mod callouts;
+mod degraded;
 mod dispatch;
 mod host;
 mod http;
@@ -24,6 +25,7 @@ mod log;
 mod long_polls;
 mod metrics_apis;
 mod requests;
+mod retry_after;
 mod root;
 mod shared_data;
 mod stats;
