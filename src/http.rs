@@ -1,10 +1,12 @@
 //! Handles a request and its response: replies of the filter itself, counting, and the header on the response.
 
+use crate::degraded;
 use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
 use crate::long_polls::{LongPollGuard, LongPolls};
 use crate::metrics_apis::{Disposition, MetricsApis, PendingStream};
 use crate::requests::{self, RequestCounter};
+use crate::retry_after::RetryAfter;
 use crate::shared_data::{InFlightRequest, View};
 use crate::vm::{self, BulkPermit};
 use burst_model::config::UpstreamHeader;
@@ -14,7 +16,7 @@ use burst_model::serve::{Absence, CachedUpstream};
 use burst_model::time::Time;
 use burst_model::upstream::{IstioService, UpstreamHints};
 use proxy_wasm::types::Action;
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 use std::rc::Rc;
 
 /// What the response needs to know of its request.
@@ -70,6 +72,7 @@ pub(crate) struct Handler {
     /// If the metrics APIs are configured.
     metrics_apis: Option<Rc<MetricsApis>>,
     long_polls: Rc<LongPolls>,
+    retry_after: RetryAfter,
 }
 
 impl Handler {
@@ -80,6 +83,7 @@ impl Handler {
             counter: requests::counter(&view.config),
             metrics_apis: MetricsApis::new(view, metrics_view).map(Rc::new),
             long_polls: Rc::default(),
+            retry_after: RetryAfter::default(),
         }
     }
 
@@ -222,7 +226,15 @@ impl Handler {
         }
         let cluster = ResponseCluster::default();
         self.count_response(&cluster);
-        let (header, stats) = (&self.view.config.header, vm::stats());
+        let (config, stats) = (&self.view.config, vm::stats());
+        let upstream = LazyCell::new(|| self.upstream(&cluster));
+        if let Some(config) = &config.degraded {
+            degraded::mark_response(config, upstream.as_deref(), &stats);
+        }
+        if let Some(config) = config.retry_after {
+            self.retry_after.delay_client(config, upstream.as_deref(), &stats);
+        }
+        let header = &config.header;
         if header.upstream == UpstreamHeader::Keep && host::has_response_header(&header.name) {
             return stats.header_upstream_kept.count();
         }
@@ -230,7 +242,6 @@ impl Handler {
             stats.header_gated.count();
             return host::set_response_header(&header.name, None);
         }
-        let upstream = self.upstream(&cluster);
         let value = upstream
             .as_ref()
             .map_or(Err(&Absence::NoCluster), |upstream| upstream.header.as_ref());

@@ -16,6 +16,7 @@
 
 mod callouts;
 mod candidacy;
+mod degraded;
 mod dispatch;
 mod host;
 mod http;
@@ -25,6 +26,7 @@ mod log;
 mod long_polls;
 mod metrics_apis;
 mod requests;
+mod retry_after;
 mod root;
 mod shared_data;
 mod stats;

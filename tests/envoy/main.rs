@@ -17,6 +17,7 @@ macro_rules! on_each_envoy {
 
 mod bytes;
 mod configuration;
+mod degraded;
 mod endpoints;
 mod examples;
 mod failure_policies;
@@ -33,6 +34,7 @@ mod quarantine;
 mod requests;
 mod restart;
 mod retries;
+mod retry_after;
 mod reviews;
 mod roles;
 mod signals;

@@ -21,13 +21,20 @@ on_each_envoy!(
 const SERVICE: &str = "default/ngsa-svc-1";
 
 /// One of the examples that ship, before this backend.
-struct Example {
-    envoy: Envoy,
+pub(super) struct Example {
+    pub(super) envoy: Envoy,
 }
 
 impl Example {
     #[track_caller]
     fn start(version: Version, file: &str, backend: &Backend) -> Self {
+        Self::start_with(version, file, backend, &[])
+    }
+
+    /// The example with other texts in it, each for one that ships.
+    #[track_caller]
+    pub(super) fn start_with(version: Version, file: &str, backend: &Backend, changes: &[(&str, &str)]) -> Self {
+        let more = changes.iter().map(|(ships, here)| (*ships, (*here).to_owned()));
         let path = repository().join("filter-config").join(file);
         let shipped = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let changes = [
@@ -37,7 +44,7 @@ impl Example {
             ("port_value: 8001", format!("port_value: {}", backend.kube_port())),
             ("\"shop/web\"", format!("\"{SERVICE}\"")),
         ];
-        let bootstrap = changes.into_iter().fold(shipped, |text, (ships, here)| {
+        let bootstrap = changes.into_iter().chain(more).fold(shipped, |text, (ships, here)| {
             assert!(text.contains(ships), "`{ships}` is not in {file}");
             text.replace(ships, &here)
         });
@@ -46,7 +53,7 @@ impl Example {
         }
     }
 
-    fn ask(&self, host: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(super) fn ask(&self, host: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         let url = format!("http://{}{path}", self.envoy.listener("main"));
         let request = Request::of("GET", &url).headers(headers).host(host);
         ask(&request).unwrap_or_else(|error| panic!("{path}: {error}"))

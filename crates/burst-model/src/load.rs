@@ -1,5 +1,7 @@
 //! Computes the three numbers of the header from the replicas of an HPA.
 
+use std::fmt;
+
 /// The load of a workload or Service, in replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Load {
@@ -39,7 +41,7 @@ impl Load {
 }
 
 /// A percentage from 1 to 100.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percent(u8);
 
 impl Percent {
@@ -51,6 +53,18 @@ impl Percent {
         } else {
             None
         }
+    }
+
+    /// Returns whether `count` is at least this percentage of `maximum`.
+    #[must_use]
+    pub fn is_reached(self, count: u32, maximum: u32) -> bool {
+        u64::from(count) * 100 >= u64::from(maximum) * u64::from(self.0)
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.0)
     }
 }
 
@@ -72,6 +86,22 @@ mod tests {
             (u32::MAX, 3_435_973_836),
         ] {
             assert_eq!(Load::new(0, max, eighty).target, target, "max {max}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_is_reached_exactly() {
+        let ninety = Percent::new(90).unwrap();
+        for (count, maximum, is_reached) in [
+            (8, 10, false),
+            (9, 10, true),
+            (4, 5, false),
+            (5, 5, true),
+            (12, 10, true),
+            (u32::MAX, u32::MAX, true),
+            (3_865_470_564, u32::MAX, false),
+        ] {
+            assert_eq!(ninety.is_reached(count, maximum), is_reached, "{count} of {maximum}");
         }
     }
 

@@ -3,6 +3,7 @@
 mod aliases;
 mod configuration;
 mod corruption;
+mod degraded;
 mod endpoints;
 mod failures;
 mod fallback;
@@ -21,6 +22,7 @@ mod publishing;
 mod quarantine;
 mod recovery;
 mod requests;
+mod retry_after;
 mod reviews;
 mod runbook;
 mod spoke;

@@ -2,6 +2,7 @@
 //! only if all of it is valid.
 
 mod aliases;
+mod degraded;
 pub(crate) mod duration;
 mod metrics_apis;
 mod origin;
@@ -10,15 +11,18 @@ mod policies;
 mod raw;
 mod request_path;
 mod requests;
+mod retry_after;
 mod sync;
 mod validate;
 mod value;
 
+pub use degraded::DegradedConfig;
 pub use origin::Origin;
 pub use part::Part;
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
 pub use requests::{HubConfig, RequestsConfig};
+pub use retry_after::RetryAfterConfig;
 pub use sync::{NoStreams, SyncConfig};
 
 use crate::kube::Source;
@@ -75,6 +79,10 @@ pub struct Config {
     pub upstreams: Upstreams,
     /// The response header.
     pub header: HeaderConfig,
+    /// The header `x-envoy-degraded`; `None` if it is disabled.
+    pub degraded: Option<DegradedConfig>,
+    /// The header `Retry-After`; `None` if it is disabled.
+    pub retry_after: Option<RetryAfterConfig>,
     /// `/burstmetrics`; `None` if it is disabled.
     pub endpoints: Option<RequestPath<EndpointsConfig>>,
     /// The counting of requests; `None` if it is disabled.
@@ -103,7 +111,7 @@ pub struct Content {
     pub sources: Vec<Source>,
     /// The target load as a percentage of the maximum.
     pub target: Percent,
-    /// The signals that the header or the endpoints show.
+    /// The signals that the header or the endpoints show, or other headers depend on.
     pub signals: SignalSet,
 }
 

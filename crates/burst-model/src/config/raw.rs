@@ -3,6 +3,8 @@
 
 use super::RequestPath;
 use super::aliases::RawAliases;
+use super::degraded::RawDegraded;
+use super::retry_after::RawRetryAfter;
 use burst_kube::{Signal, only_from_objects, only_from_strings};
 use burst_policy::DefaultDecision;
 use burst_policy::raw::RawInlinePolicy;
@@ -31,6 +33,8 @@ pub(crate) struct RawConfig {
     pub(crate) cluster_domain: Option<String>,
     pub(crate) clusters: Vec<RawCluster>,
     pub(crate) header: RawHeader,
+    pub(crate) degraded: Option<RawDegraded>,
+    pub(crate) retry_after: Option<RawRetryAfter>,
     pub(crate) endpoints: RawEndpoints,
     pub(crate) requests: Option<RequestPath<RawRequests>>,
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,

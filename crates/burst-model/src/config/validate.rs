@@ -4,14 +4,14 @@ use super::part::{Hashes, Part};
 use super::raw::{self, RawConfig};
 use super::value::{invalid, path, text, time, within};
 use super::{
-    ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
+    ApiConfig, Artifact, Config, ConfigError, Content, DegradedConfig, EndpointsConfig, HeaderCondition, HeaderConfig,
+    MetricsApisConfig, Origin, RequestPath, RequestsConfig, RetryAfterConfig, SyncConfig, metrics_apis, policies,
 };
 use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
-use crate::signals::SignalSet;
+use crate::signals::{Signal, SignalSet};
 use crate::upstream::{MappingRule, Upstreams};
 use std::time::Duration;
 
@@ -93,6 +93,8 @@ impl Config {
             on_stale: raw.on_stale.unwrap_or_default(),
             upstreams: upstreams(raw.clusters, raw.cluster_domain.as_deref())?,
             header: header(raw.header, artifact)?,
+            degraded: raw.degraded.as_ref().map(DegradedConfig::check).transpose()?,
+            retry_after: raw.retry_after.as_ref().map(RetryAfterConfig::check).transpose()?,
             endpoints: endpoints(&raw.endpoints, artifact)?,
             requests,
             metrics_apis,
@@ -145,7 +147,10 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<(Content, Vec<Source>), C
     }
     let header_keys = raw.header.extra_keys.iter().filter_map(|key| key.signal());
     // The header-only module shows no fields. It keeps them for the full module beside it, which may have the same settings.
-    let signals: SignalSet = header_keys.chain(raw.endpoints.extra_fields.iter().copied()).collect();
+    let fields = raw.endpoints.extra_fields.iter().copied();
+    let degraded = raw.degraded.iter().map(|_| Signal::Demand);
+    let retry_after = raw.retry_after.iter().flat_map(|_| [Signal::Demand, Signal::State]);
+    let signals: SignalSet = header_keys.chain(fields).chain(degraded).chain(retry_after).collect();
     let kept = KeptFields {
         // Only the metrics APIs select by labels.
         labels: raw.metrics_apis.is_some(),

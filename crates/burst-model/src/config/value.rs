@@ -2,6 +2,7 @@
 
 use super::ConfigError;
 use super::duration::{self, DurationText};
+use crate::load::Percent;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -57,4 +58,15 @@ pub(super) fn path(key: &str, prefix: &str) -> Result<String, ConfigError> {
         return Err(invalid(key, format_args!("{prefix:?} is not {allowed}")));
     }
     Ok(whole.into())
+}
+
+/// Reads a percentage from 1% to 100%, such as `90%`.
+pub(super) fn percent(key: &str, text: &str) -> Result<Percent, ConfigError> {
+    let number = text
+        .strip_suffix('%')
+        .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    number
+        .and_then(|digits| digits.parse().ok())
+        .and_then(Percent::new)
+        .ok_or_else(|| invalid(key, format_args!("{text:?} is not a percentage from 1% to 100%")))
 }

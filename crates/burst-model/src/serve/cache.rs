@@ -2,8 +2,10 @@
 //! tick. A response costs one look-up by Envoy's cluster name.
 
 use super::bulk_body::BulkBody;
+use super::degraded::{Degradation, DegradedStates};
 use super::format::{Format, Rendered, Rows};
 use super::header::{self, LastRead};
+use super::retry_after::RetryDelays;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
 use crate::kube::Source;
@@ -59,6 +61,10 @@ pub struct CachedUpstream {
     /// The numbers behind the header, for signals that act on them. `None` if they are not known or the snapshot is stale: a
     /// signal disappears then.
     pub numbers: Option<FreshNumbers>,
+    /// Whether the Service is full. `None` if it has no load, or `degraded` is not configured.
+    pub degradation: Option<Degradation>,
+    /// When refused clients may come back. `None` unless the Service is limited and `retry_after` configured.
+    pub retry_delays: Option<RetryDelays>,
 }
 
 /// The numbers of a row in a snapshot that is not stale.
@@ -88,6 +94,8 @@ pub struct ServingCache {
     clusters: UpstreamCache<Box<[u8]>>,
     /// By Service, for clusters with endpoints of several Services.
     services: UpstreamCache<ObjectName>,
+    /// They outlast the snapshot.
+    degraded: DegradedStates,
     bulk_bodies: HashMap<Box<str>, Rc<BulkBody>>,
     /// By kind and the signals that are shown, [the hash of its rows](Section::content_hash).
     row_hashes: HashMap<(Box<str>, SignalSet), u64>,
@@ -248,10 +256,27 @@ impl ServingCache {
         insert_upstream(&mut self.services, service.clone(), upstream)
     }
 
-    fn look_up(&self, config: &Config, targets: Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
+    fn look_up(&mut self, config: &Config, targets: Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
         let numbers = targets.as_ref().ok().and_then(|targets| self.fresh_numbers(targets));
-        let header = targets.and_then(|targets| self.make_header(config, &targets));
-        CachedUpstream { header, numbers }
+        let degradation = config.degraded.as_ref().and_then(|degraded| {
+            let row = self.row(targets.as_ref().ok()?)?;
+            Some(self.degraded.degradation(degraded, row, numbers))
+        });
+        let retry_delays = config.retry_after.as_ref().zip(numbers);
+        CachedUpstream {
+            header: targets.and_then(|targets| self.make_header(config, &targets)),
+            numbers,
+            degradation,
+            retry_delays: retry_delays.and_then(|(config, numbers)| RetryDelays::new(config, numbers)),
+        }
+    }
+
+    /// The section and the name of the first target that has a load, stale or not.
+    fn row(&self, targets: &[UpstreamTarget]) -> Option<String> {
+        let snapshot = self.snapshot.as_ref()?;
+        let target = targets.iter().find(|target| entry(snapshot, target).is_some())?;
+        let (section, name) = section_and_name(target);
+        Some(format!("{section}/{name}"))
     }
 
     /// The numbers of the first target that has a load.

@@ -3,10 +3,12 @@
 mod bulk_body;
 pub mod burst;
 pub mod cache;
+pub mod degraded;
 mod format;
 pub mod header;
 mod local_reply;
 pub mod page;
+pub mod retry_after;
 
 pub use bulk_body::BulkBody;
 pub use cache::{Absence, CachedUpstream, FreshNumbers, ServingCache};
