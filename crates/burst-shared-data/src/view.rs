@@ -10,7 +10,7 @@ use burst_model::config::Config;
 use burst_model::policies::EffectivePolicies;
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::records::{Confirmed, RequestCountKeys, SharedKeys};
-use burst_model::request_rates::LatestRates;
+use burst_model::request_rates::{LatestRates, Rates};
 use burst_model::serve::ServingCache;
 use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
@@ -43,7 +43,7 @@ pub struct View<H> {
     confirmed: RefCell<Option<Confirmed>>,
     /// Retries of a refused snapshot.
     retries: Cell<u32>,
-    /// The key of the request counts, if the metrics APIs serve them.
+    /// The key of the request counts, if the metrics APIs or load reports need them.
     rates_key: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl<H: SharedData> View<H> {
     #[must_use]
     pub fn new(config: Config, vm: Rc<LazyId<H>>) -> Self {
         let keys = SharedKeys::new(config.settings_hash(), config.lists_hash());
-        let serves_rates = config.requests.is_some() && config.metrics_apis.is_some();
+        let serves_rates = config.requests.is_some() && (config.metrics_apis.is_some() || config.orca.is_some());
         Self {
             cache: RefCell::default(),
             rates: RefCell::default(),
@@ -83,10 +83,23 @@ impl<H: SharedData> View<H> {
         self.take_policies(confirmed.as_ref(), now);
         if let (Some(key), Some(requests)) = (&self.rates_key, &self.config.requests) {
             let sum = H::read(key).bytes;
+            let item = Item::of_bytes(ItemKind::RequestSum, &sum);
             let mut rates = self.rates.borrow_mut();
-            rates.refresh(sum, requests.window, requests.total_max_age(), now);
+            let has_changed = rates.refresh(sum, requests.window, requests.total_max_age(), now);
+            if has_changed && self.config.orca.is_some() {
+                self.take_rates(item, &rates, now);
+            }
         }
         taken
+    }
+
+    /// Takes the rates for load reports. If they are in quarantine, reports have none until the next sum.
+    fn take_rates(&self, item: Item, rates: &LatestRates, now: Time) {
+        let mut cache = self.cache.borrow_mut();
+        let taken = self.quarantine.take(item, now, || cache.take_rates(rates.rates()));
+        if taken.is_none() {
+            cache.take_rates(&Rates::Unknown);
+        }
     }
 
     /// When to call [`Self::refresh`] again, if a newer snapshot was refused. Another VM may have been taking it: all of them

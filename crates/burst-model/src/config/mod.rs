@@ -4,6 +4,7 @@
 mod aliases;
 pub(crate) mod duration;
 mod metrics_apis;
+mod orca;
 mod origin;
 mod policies;
 mod raw;
@@ -13,6 +14,7 @@ mod sync;
 mod validate;
 mod value;
 
+pub use orca::{OrcaConfig, OrcaFormat, OrcaUpstream, OrcaWhen};
 pub use origin::Origin;
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
@@ -70,6 +72,8 @@ pub struct Config {
     pub upstreams: Upstreams,
     /// The response header.
     pub header: HeaderConfig,
+    /// The load report on responses; `None` if it is disabled.
+    pub orca: Option<OrcaConfig>,
     /// `/burstmetrics`; `None` if it is disabled.
     pub endpoints: Option<RequestPath<EndpointsConfig>>,
     /// The counting of requests; `None` if it is disabled.

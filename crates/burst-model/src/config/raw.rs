@@ -3,6 +3,7 @@
 
 use super::RequestPath;
 use super::aliases::RawAliases;
+use super::orca::RawOrca;
 use burst_kube::{Signal, only_from_objects, only_from_strings};
 use burst_policy::DefaultDecision;
 use burst_policy::raw::RawInlinePolicy;
@@ -31,6 +32,7 @@ pub(crate) struct RawConfig {
     pub(crate) cluster_domain: Option<String>,
     pub(crate) clusters: Vec<RawCluster>,
     pub(crate) header: RawHeader,
+    pub(crate) orca: Option<RawOrca>,
     pub(crate) endpoints: RawEndpoints,
     pub(crate) requests: Option<RequestPath<RawRequests>>,
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,

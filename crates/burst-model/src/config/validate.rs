@@ -4,7 +4,7 @@ use super::raw::{self, RawConfig};
 use super::value::{invalid, path, text, time, within};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
+    MetricsApisConfig, OrcaConfig, Origin, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
 };
 use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
@@ -79,6 +79,9 @@ impl Config {
                 format_args!("{taken:?} is the filter chain of metrics_apis, which serves only the metrics APIs");
             return Err(invalid("requests.accept.filter_chain", reason));
         }
+        let header = header(raw.header, artifact)?;
+        let orca = raw.orca.as_ref();
+        let orca = orca.map(|raw| OrcaConfig::check(raw, &header.name, artifact));
         Ok(Self {
             origin,
             api,
@@ -90,7 +93,8 @@ impl Config {
             max_staleness,
             on_stale: raw.on_stale.unwrap_or_default(),
             upstreams: upstreams(raw.clusters, raw.cluster_domain.as_deref())?,
-            header: header(raw.header, artifact)?,
+            header,
+            orca: orca.transpose()?,
             endpoints: endpoints(&raw.endpoints, artifact)?,
             requests,
             metrics_apis,
