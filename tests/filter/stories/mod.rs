@@ -14,6 +14,7 @@ mod lease;
 mod log;
 mod long_polls;
 mod metrics_apis;
+mod orca;
 mod outage;
 mod overload;
 mod publishing;
