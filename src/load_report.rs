@@ -3,7 +3,9 @@
 use crate::host;
 use crate::vm;
 use burst_model::config::OrcaConfig;
-use burst_model::serve::orca::{self, HEADER, HEADER_BIN, OrcaChange, OrcaOutcome, OrcaReport, OrcaRequest, SentReport};
+use burst_model::serve::orca::{
+    self, HEADER, HEADER_BIN, OrcaChange, OrcaOutcome, OrcaReport, OrcaRequest, SentReport,
+};
 
 /// `report` is that of the filter on the Service, if there is one.
 pub(crate) fn apply(config: OrcaConfig, request: OrcaRequest, report: Option<&OrcaReport>) {

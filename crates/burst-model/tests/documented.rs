@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const TABLE: &str = include_str!("../../../docs/configuration.md");
 
 /// The objects of the configuration: a path in the table, and a configuration with an invalid key there.
-const OBJECTS: [(&str, &str); 17] = [
+const OBJECTS: [(&str, &str); 18] = [
     ("", r#"{"?":0}"#),
     ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
@@ -15,6 +15,7 @@ const OBJECTS: [(&str, &str); 17] = [
     ("clusters[].", r#"{"clusters":[{"?":0}]}"#),
     ("header.", r#"{"header":{"?":0}}"#),
     ("header.when.", r#"{"header":{"when":{"?":0}}}"#),
+    ("orca.", r#"{"orca":{"?":0}}"#),
     ("endpoints.", r#"{"endpoints":{"?":0}}"#),
     ("metrics_apis.", r#"{"metrics_apis":{"?":0}}"#),
     ("metrics_apis.fallback.", r#"{"metrics_apis":{"fallback":{"?":0}}}"#),

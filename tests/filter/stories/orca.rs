@@ -1,8 +1,11 @@
 //! The load report on responses.
 
 use super::kube::Kube;
+use super::quarantine::trap_on_reading;
 use super::{FULL, HEADER_ONLY, SECOND, envoy};
-use crate::host::{FakeEnvoy, Module, Request, Response, Route};
+use crate::host::{FakeEnvoy, Module, Request, Response, Route, Vm};
+use burst_model::quarantine::ItemKind;
+use std::sync::atomic::Ordering;
 
 const REPORT: &str = "TEXT application_utilization=0.2,named_metrics.burst.current=1,named_metrics.burst.target=4,\
                       named_metrics.burst.max=5,named_metrics.burst.utilization=0.2";
@@ -60,12 +63,24 @@ fn check_counts(envoy: &FakeEnvoy, counts: &[(&str, u64)]) {
 fn a_request_that_asks_gets_the_report_in_the_format_that_it_names() {
     let envoy = synced(r#"{"format":"json"}"#, &Kube::new());
     for (format, expected) in [("text", REPORT), ("JSON", JSON), ("bin", JSON), ("", JSON)] {
-        assert_eq!(report(&envoy, asking(format), web()).as_deref(), Some(expected), "{format}");
+        assert_eq!(
+            report(&envoy, asking(format), web()).as_deref(),
+            Some(expected),
+            "{format}"
+        );
     }
     assert_eq!(report(&envoy, Request::get("/"), web()), None);
-    assert_eq!(report(&envoy, Request::get("/"), with_own()), None, "that of the upstream is for the gateway");
+    assert_eq!(
+        report(&envoy, Request::get("/"), with_own()),
+        None,
+        "that of the upstream is for the gateway"
+    );
     let own_reply = Request::get("/burstmetrics/services").header("endpoint-load-metrics-format", "text");
-    assert_eq!(report(&envoy, own_reply, web()), None, "a reply of the filter has no load");
+    assert_eq!(
+        report(&envoy, own_reply, web()),
+        None,
+        "a reply of the filter has no load"
+    );
     check_counts(&envoy, &[("added", 4)]);
 }
 
@@ -84,12 +99,20 @@ fn the_report_of_the_upstream_is_replaced_kept_or_merged() {
         ),
         (
             "keep",
-            [(Some(OWN), None), (None, Some("CQAAAAAAAOA/")), (Some("TEXT cpu_utilization"), None)],
+            [
+                (Some(OWN), None),
+                (None, Some("CQAAAAAAAOA/")),
+                (Some("TEXT cpu_utilization"), None),
+            ],
             &[("added", 1), ("upstream_kept", 3)],
         ),
         (
             "merge",
-            [(Some(merged.as_str()), None), (None, Some("CQAAAAAAAOA/")), (Some(REPORT), None)],
+            [
+                (Some(merged.as_str()), None),
+                (None, Some("CQAAAAAAAOA/")),
+                (Some(REPORT), None),
+            ],
             &[("added", 2), ("upstream_kept", 1), ("upstream_invalid", 1)],
         ),
     ] {
@@ -99,7 +122,11 @@ fn the_report_of_the_upstream_is_replaced_kept_or_merged() {
             let expected = [text, binary].map(|value| value.map(str::to_owned));
             assert_eq!(reports(&envoy, Request::get("/"), route), expected, "{shown}");
         }
-        assert_eq!(report(&envoy, Request::get("/"), web()).as_deref(), Some(REPORT), "{upstream}");
+        assert_eq!(
+            report(&envoy, Request::get("/"), web()).as_deref(),
+            Some(REPORT),
+            "{upstream}"
+        );
         check_counts(&envoy, counts);
     }
 }
@@ -109,7 +136,11 @@ fn a_report_disappears_while_the_snapshot_is_stale_and_for_what_has_no_replicas(
     let kube = Kube::new().with("shop/idle", 0, 5);
     let envoy = synced(r#"{"when":"always","upstream":"keep"}"#, &kube);
     assert_eq!(report(&envoy, Request::get("/"), web()).as_deref(), Some(REPORT));
-    for route in [Route::istio("idle", "shop"), Route::istio("other", "shop"), Route::to("PassthroughCluster")] {
+    for route in [
+        Route::istio("idle", "shop"),
+        Route::istio("other", "shop"),
+        Route::to("PassthroughCluster"),
+    ] {
         let shown = format!("{route:?}");
         assert_eq!(report(&envoy, Request::get("/"), route), None, "{shown}");
     }
@@ -119,12 +150,19 @@ fn a_report_disappears_while_the_snapshot_is_stale_and_for_what_has_no_replicas(
     }
     envoy.advance(SECOND * 70).answer();
     assert_eq!(report(&envoy, Request::get("/"), web()), None);
-    assert_eq!(report(&envoy, Request::get("/"), with_own()).as_deref(), Some(OWN), "as without the filter");
+    assert_eq!(
+        report(&envoy, Request::get("/"), with_own()).as_deref(),
+        Some(OWN),
+        "as without the filter"
+    );
     kube.heal();
     kube.scale("shop/web", 5);
     envoy.advance(SECOND * 40).answer();
     let full = report(&envoy, Request::get("/"), web()).unwrap();
-    assert!(full.starts_with("TEXT application_utilization=0.99,named_metrics.burst.current=5,"), "{full}");
+    assert!(
+        full.starts_with("TEXT application_utilization=0.99,named_metrics.burst.current=5,"),
+        "{full}"
+    );
 }
 
 #[test]
@@ -174,4 +212,29 @@ fn the_header_only_module_reports_on_every_response() {
         envoy.advance(SECOND).answer();
         assert_eq!(report(&envoy, Request::get("/"), web()).as_deref(), Some(JSON));
     }
+}
+
+#[test]
+fn a_sum_of_requests_that_traps_costs_reports_their_rates_and_not_every_thread() {
+    let keys = r#""orca":{"when":"always"},"requests":{"window":"10s","report_interval":"1s"}"#;
+    let envoy = envoy(&configuration(keys), &Kube::new());
+    let workers = [envoy.worker(), envoy.worker()];
+    let serve = |seconds: usize| {
+        for _ in 0..seconds {
+            workers
+                .iter()
+                .for_each(|worker| drop(worker.request(Request::get("/"), web())));
+            envoy.advance(SECOND).answer();
+        }
+    };
+    let has_rate = || report(&envoy, Request::get("/"), web()).is_some_and(|seen| seen.contains("rps_fractional="));
+    serve(20);
+    assert!(has_rate());
+    let (traps, armed) = trap_on_reading(&envoy, |item| item.kind == ItemKind::RequestSum);
+    serve(60);
+    let in_a_minute = traps.load(Ordering::Relaxed);
+    assert!((1..=5).contains(&in_a_minute), "{in_a_minute} traps");
+    armed.store(false, Ordering::Relaxed);
+    serve(90);
+    assert!(workers.iter().all(Vm::alive) && has_rate());
 }

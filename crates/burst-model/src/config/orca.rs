@@ -122,12 +122,18 @@ mod tests {
     #[test]
     fn an_error_names_the_key_and_what_is_allowed() {
         for (more, message) in [
-            (r#","orca":{"when":"never"}"#, "orca.when: unknown variant `never`, expected `request` or `always`"),
+            (
+                r#","orca":{"when":"never"}"#,
+                "orca.when: unknown variant `never`, expected `request` or `always`",
+            ),
             (
                 r#","orca":{"upstream":"drop"}"#,
                 "orca.upstream: unknown variant `drop`, expected one of `replace`, `keep`, `merge`",
             ),
-            (r#","orca":{"format":"bin"}"#, "orca.format: unknown variant `bin`, expected `text` or `json`"),
+            (
+                r#","orca":{"format":"bin"}"#,
+                "orca.format: unknown variant `bin`, expected `text` or `json`",
+            ),
             (r#","orca":[]"#, "orca: invalid type: sequence, expected an object"),
             (
                 r#","orca":{},"header":{"name":"Endpoint-Load-Metrics"}"#,
@@ -142,8 +148,14 @@ mod tests {
     fn the_header_only_module_reports_on_every_response_or_not_at_all() {
         for more in [r#","orca":{}"#, r#","orca":{"when":"request"}"#] {
             let refused = parse(more, Artifact::HeaderOnly).unwrap_err();
-            assert!(refused.starts_with("orca.when: `request`, the default, needs the full module"), "{refused}");
+            assert!(
+                refused.starts_with("orca.when: `request`, the default, needs the full module"),
+                "{refused}"
+            );
         }
-        assert!(matches!(parse(r#","orca":{"when":"always"}"#, Artifact::HeaderOnly), Ok(Some(_))));
+        assert!(matches!(
+            parse(r#","orca":{"when":"always"}"#, Artifact::HeaderOnly),
+            Ok(Some(_))
+        ));
     }
 }

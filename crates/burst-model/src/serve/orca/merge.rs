@@ -87,7 +87,11 @@ fn field_name(fields: &Fields, name: &str) -> String {
         let (initial, rest) = part.split_at_checked(1).unwrap_or_default();
         camel + &initial.to_ascii_uppercase() + rest
     });
-    if fields.contains_key(&camel) { camel } else { name.to_owned() }
+    if fields.contains_key(&camel) {
+        camel
+    } else {
+        name.to_owned()
+    }
 }
 
 fn number(milli: u64) -> Option<Box<RawValue>> {

@@ -71,7 +71,10 @@ fn the_utilization_is_never_0_and_never_1() {
         let text = report.render(OrcaFormat::Text);
         let begin = format!("TEXT application_utilization={reported},named_metrics.burst.current={current},");
         assert!(text.starts_with(&begin), "{text}");
-        assert!(text.ends_with(&format!(",named_metrics.burst.utilization={named}")), "{text}");
+        assert!(
+            text.ends_with(&format!(",named_metrics.burst.utilization={named}")),
+            "{text}"
+        );
     }
 }
 
@@ -104,7 +107,11 @@ fn a_report_has_the_rates_that_are_known_and_not_0() {
     for (rate, text, json) in [
         ((0, 0), "", ""),
         ((12_500, 0), ",rps_fractional=12.5", r#","rps_fractional":12.5"#),
-        ((3, 1), ",rps_fractional=0.003,eps=0.001", r#","rps_fractional":0.003,"eps":0.001"#),
+        (
+            (3, 1),
+            ",rps_fractional=0.003,eps=0.001",
+            r#","rps_fractional":0.003,"eps":0.001"#,
+        ),
     ] {
         let expected = [
             format!("TEXT application_utilization=0.2{text}"),
@@ -139,7 +146,11 @@ fn a_request_chooses_the_format() {
         (ON_REQUEST, OrcaRequest::Asked(Some(OrcaFormat::Json)), JSON),
     ] {
         let added = (written(value), OrcaOutcome::Added);
-        assert_eq!(decided(config, request, SentReport::Nothing), added, "{config:?} {request:?}");
+        assert_eq!(
+            decided(config, request, SentReport::Nothing),
+            added,
+            "{config:?} {request:?}"
+        );
     }
 }
 
@@ -156,12 +167,36 @@ fn the_report_of_the_upstream_is_replaced_or_kept() {
         (ALWAYS, sent(), (written(TEXT), OrcaOutcome::Added)),
         (ALWAYS, SentReport::Binary, (written(TEXT), OrcaOutcome::Added)),
         (ON_REQUEST, sent(), (OrcaChange::Remove, OrcaOutcome::NotAsked)),
-        (keep(OrcaWhen::Always), sent(), (OrcaChange::Leave, OrcaOutcome::UpstreamKept)),
-        (keep(OrcaWhen::Always), SentReport::Binary, (OrcaChange::Leave, OrcaOutcome::UpstreamKept)),
-        (keep(OrcaWhen::Always), header("nonsense"), (OrcaChange::Leave, OrcaOutcome::UpstreamKept)),
-        (keep(OrcaWhen::Always), SentReport::Nothing, (written(TEXT), OrcaOutcome::Added)),
-        (keep(OrcaWhen::Request), sent(), (OrcaChange::Leave, OrcaOutcome::NotAsked)),
-        (MERGE, SentReport::Binary, (OrcaChange::Leave, OrcaOutcome::UpstreamKept)),
+        (
+            keep(OrcaWhen::Always),
+            sent(),
+            (OrcaChange::Leave, OrcaOutcome::UpstreamKept),
+        ),
+        (
+            keep(OrcaWhen::Always),
+            SentReport::Binary,
+            (OrcaChange::Leave, OrcaOutcome::UpstreamKept),
+        ),
+        (
+            keep(OrcaWhen::Always),
+            header("nonsense"),
+            (OrcaChange::Leave, OrcaOutcome::UpstreamKept),
+        ),
+        (
+            keep(OrcaWhen::Always),
+            SentReport::Nothing,
+            (written(TEXT), OrcaOutcome::Added),
+        ),
+        (
+            keep(OrcaWhen::Request),
+            sent(),
+            (OrcaChange::Leave, OrcaOutcome::NotAsked),
+        ),
+        (
+            MERGE,
+            SentReport::Binary,
+            (OrcaChange::Leave, OrcaOutcome::UpstreamKept),
+        ),
     ] {
         assert_eq!(decided(config, unasked, sent.clone()), decision, "{config:?} {sent:?}");
     }
