@@ -2,6 +2,7 @@
 
 use crate::degraded;
 use crate::host::{self, CalloutAnswer};
+use crate::load_report;
 use crate::local_reply;
 use crate::long_polls::{LongPollGuard, LongPolls};
 use crate::metrics_apis::{Disposition, MetricsApis, PendingStream};
@@ -12,18 +13,21 @@ use crate::vm::{self, BulkPermit};
 use burst_model::config::UpstreamHeader;
 use burst_model::name::ObjectName;
 use burst_model::serve::burst::{self, BurstReply, BurstRequest};
+use burst_model::serve::orca::{self, OrcaRequest};
 use burst_model::serve::{Absence, CachedUpstream};
 use burst_model::time::Time;
 use burst_model::upstream::{IstioService, UpstreamHints};
 use proxy_wasm::types::Action;
-use std::cell::{LazyCell, OnceCell};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// What the response needs to know of its request.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) struct StreamFlags {
     /// The request has the header that `header.condition` asks for. The header-only module sees no request, so there it is false.
     has_gate_header: bool,
+    /// Whether the request asks for a load report. The header-only module sees no request, so there it does not.
+    orca_request: OrcaRequest,
     /// The response is a reply of this filter, which Envoy sends through the filter like any other, or one of the metrics
     /// APIs.
     is_own_reply: bool,
@@ -145,11 +149,13 @@ impl Handler {
         }
         let in_flight = self.count_in_flight();
         let has_gate_header = self.has_gate_header();
-        let state = (has_gate_header || in_flight.is_some()).then(|| StreamState {
-            flags: StreamFlags {
-                has_gate_header,
-                ..StreamFlags::default()
-            },
+        let flags = StreamFlags {
+            has_gate_header,
+            orca_request: self.orca_request(),
+            is_own_reply: false,
+        };
+        let state = (flags != StreamFlags::default() || in_flight.is_some()).then(|| StreamState {
+            flags,
             in_flight,
             ..StreamState::default()
         });
@@ -209,6 +215,13 @@ impl Handler {
         gate.is_some_and(|gate| host::request_header(&gate.name).is_some_and(|value| value.starts_with(&gate.prefix)))
     }
 
+    fn orca_request(&self) -> OrcaRequest {
+        let config = self.view.config.orca.as_ref();
+        config.map_or_else(OrcaRequest::default, |_| {
+            OrcaRequest::of(host::request_header(orca::REQUEST_HEADER).as_deref())
+        })
+    }
+
     fn count_in_flight(&self) -> Option<InFlightRequest> {
         let config = &self.view.config;
         let counter = self
@@ -219,22 +232,29 @@ impl Handler {
         counter.clone().begin(&config.upstreams, &cluster, &ProxyHints)
     }
 
-    /// Counts the current response and puts the header on it, unless the filter itself has sent it.
+    /// Counts the current response and puts the headers on it, unless the filter itself has sent it.
     pub(crate) fn handle_response(&self, flags: StreamFlags) {
         if flags.is_own_reply {
             return;
         }
         let cluster = ResponseCluster::default();
         self.count_response(&cluster);
+        self.set_burst_header(flags, &cluster);
         let (config, stats) = (&self.view.config, vm::stats());
-        let upstream = LazyCell::new(|| self.upstream(&cluster));
         if let Some(config) = &config.degraded {
-            degraded::mark_response(config, upstream.as_deref(), &stats);
+            degraded::mark_response(config, self.upstream(&cluster), &stats);
         }
         if let Some(config) = config.retry_after {
-            self.retry_after.delay_client(config, upstream.as_deref(), &stats);
+            self.retry_after.delay_client(config, self.upstream(&cluster), &stats);
         }
-        let header = &config.header;
+        if let Some(config) = config.orca {
+            let report = self.upstream(&cluster).and_then(|upstream| upstream.orca.as_ref());
+            load_report::apply(config, flags.orca_request, report);
+        }
+    }
+
+    fn set_burst_header(&self, flags: StreamFlags, cluster: &ResponseCluster) {
+        let (header, stats) = (&self.view.config.header, vm::stats());
         if header.upstream == UpstreamHeader::Keep && host::has_response_header(&header.name) {
             return stats.header_upstream_kept.count();
         }
@@ -242,9 +262,8 @@ impl Handler {
             stats.header_gated.count();
             return host::set_response_header(&header.name, None);
         }
-        let value = upstream
-            .as_ref()
-            .map_or(Err(&Absence::NoCluster), |upstream| upstream.header.as_ref());
+        let upstream = self.upstream(cluster);
+        let value = upstream.map_or(Err(&Absence::NoCluster), |upstream| upstream.header.as_ref());
         match value {
             Ok(value) => {
                 stats.header_added.count();
@@ -266,20 +285,28 @@ impl Handler {
         }
     }
 
-    /// What a response from its cluster gets. `None` if there is no cluster.
-    fn upstream(&self, cluster: &ResponseCluster) -> Option<Rc<CachedUpstream>> {
-        let mut cache = self.view.cache.borrow_mut();
-        Some(cache.upstream(&self.view.config, cluster.name()?, &ProxyHints))
+    /// What a response from its cluster gets, looked up at most once for a response. `None` if there is no cluster.
+    fn upstream<'a>(&self, cluster: &'a ResponseCluster) -> Option<&'a CachedUpstream> {
+        let look_up = |name: &[u8]| {
+            let mut cache = self.view.cache.borrow_mut();
+            cache.upstream(&self.view.config, name, &ProxyHints)
+        };
+        let upstream = cluster.upstream.get_or_init(|| cluster.name().map(look_up));
+        upstream.as_deref()
     }
 }
 
-/// The cluster that the response comes from. Its name is read from the host at most once.
+/// The cluster that the response comes from.
 #[derive(Default)]
-struct ResponseCluster(OnceCell<Option<Vec<u8>>>);
+struct ResponseCluster {
+    /// Read from the host at most once.
+    name: OnceCell<Option<Vec<u8>>>,
+    upstream: OnceCell<Option<Rc<CachedUpstream>>>,
+}
 
 impl ResponseCluster {
     fn name(&self) -> Option<&[u8]> {
-        self.0.get_or_init(host::cluster_name).as_deref()
+        self.name.get_or_init(host::cluster_name).as_deref()
     }
 }
 

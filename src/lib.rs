@@ -21,6 +21,7 @@ mod dispatch;
 mod host;
 mod http;
 mod leader;
+mod load_report;
 mod local_reply;
 mod log;
 mod long_polls;

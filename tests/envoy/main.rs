@@ -27,6 +27,7 @@ mod header_only;
 mod limits;
 mod mapping;
 mod metrics_apis;
+mod orca;
 mod overload;
 mod pages;
 mod polling;

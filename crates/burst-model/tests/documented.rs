@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const TABLE: &str = include_str!("../../../docs/configuration.md");
 
 /// The objects of the configuration: a path in the table, and a configuration with an invalid key there.
-const OBJECTS: [(&str, &str); 19] = [
+const OBJECTS: [(&str, &str); 20] = [
     ("", r#"{"?":0}"#),
     ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
@@ -17,6 +17,7 @@ const OBJECTS: [(&str, &str); 19] = [
     ("header.when.", r#"{"header":{"when":{"?":0}}}"#),
     ("degraded.", r#"{"degraded":{"?":0}}"#),
     ("retry_after.", r#"{"retry_after":{"?":0}}"#),
+    ("orca.", r#"{"orca":{"?":0}}"#),
     ("endpoints.", r#"{"endpoints":{"?":0}}"#),
     ("metrics_apis.", r#"{"metrics_apis":{"?":0}}"#),
     ("metrics_apis.fallback.", r#"{"metrics_apis":{"fallback":{"?":0}}}"#),

@@ -183,6 +183,7 @@ impl fmt::Display for QuarantineNotice {
             ItemKind::Policies => "the set of ExternalMetricPolicies",
             ItemKind::AdapterResources => "the list of what other adapters serve",
             ItemKind::Checkpoint => "the checkpoint of the last leader",
+            ItemKind::RequestSum => "the sum of the request counts",
             ItemKind::MetricsQuery | ItemKind::Object | ItemKind::LeaderWork => "a request",
         };
         write!(

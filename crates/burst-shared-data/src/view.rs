@@ -10,7 +10,7 @@ use burst_model::config::{Config, Part};
 use burst_model::policies::EffectivePolicies;
 use burst_model::quarantine::{Item, ItemKind};
 use burst_model::records::{Confirmed, PreviousKeys, RequestCountKeys, SharedKeys};
-use burst_model::request_rates::LatestRates;
+use burst_model::request_rates::{LatestRates, Rates};
 use burst_model::serve::ServingCache;
 use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
@@ -45,7 +45,7 @@ pub struct View<H> {
     confirmed: RefCell<Option<Confirmed>>,
     /// Retries of a refused snapshot.
     retries: Cell<u32>,
-    /// The key of the request counts, if the metrics APIs serve them.
+    /// The key of the request counts, if the metrics APIs or load reports need them.
     rates_key: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl<H: SharedData> View<H> {
     #[must_use]
     pub fn new(config: Config, vm: Rc<LazyId<H>>) -> Self {
         let keys = SharedKeys::of(&config);
-        let serves_rates = config.requests.is_some() && config.metrics_apis.is_some();
+        let serves_rates = config.requests.is_some() && (config.metrics_apis.is_some() || config.orca.is_some());
         Self {
             cache: RefCell::default(),
             rates: RefCell::default(),
@@ -91,8 +91,12 @@ impl<H: SharedData> View<H> {
             .refresh(&self.config, self.confirmed.borrow().as_ref(), now);
         if let (Some(key), Some(requests)) = (&self.rates_key, &self.config.requests) {
             let sum = H::read(key).bytes;
+            let item = Item::of_bytes(ItemKind::RequestSum, &sum);
             let mut rates = self.rates.borrow_mut();
-            rates.refresh(sum, requests.window, requests.total_max_age(), now);
+            let has_changed = rates.refresh(sum, requests.window, requests.total_max_age(), now);
+            if has_changed && self.config.orca.is_some() {
+                self.take_rates(item, &rates, now);
+            }
         }
         taken
     }
@@ -103,6 +107,15 @@ impl<H: SharedData> View<H> {
         match (own, &self.previous) {
             (None, Some(previous)) => (H::read(&previous.confirmed).record(), Some(previous)),
             (own, _) => (own, None),
+        }
+    }
+
+    /// Takes the rates for load reports. If they are in quarantine, reports have none until the next sum.
+    fn take_rates(&self, item: Item, rates: &LatestRates, now: Time) {
+        let mut cache = self.cache.borrow_mut();
+        let taken = self.quarantine.take(item, now, || cache.take_rates(rates.rates()));
+        if taken.is_none() {
+            cache.take_rates(&Rates::Unknown);
         }
     }
 

@@ -15,6 +15,7 @@ mod lease;
 mod log;
 mod long_polls;
 mod metrics_apis;
+mod orca;
 mod outage;
 mod overload;
 mod parts;

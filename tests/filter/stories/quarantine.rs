@@ -13,7 +13,7 @@ const WATCHED: &str = r#"{"cluster":"kube_api"}"#;
 
 /// Traps every VM that removes its mark of such an item, as if processing the item had ended the VM. Returns the number
 /// of traps, and a switch that turns the trap off.
-fn trap_on_reading(
+pub(super) fn trap_on_reading(
     envoy: &FakeEnvoy,
     fatal: impl Fn(Item) -> bool + Send + 'static,
 ) -> (Arc<AtomicUsize>, Arc<AtomicBool>) {

@@ -5,6 +5,7 @@ mod aliases;
 mod degraded;
 pub(crate) mod duration;
 mod metrics_apis;
+mod orca;
 mod origin;
 mod part;
 mod policies;
@@ -17,6 +18,7 @@ mod validate;
 mod value;
 
 pub use degraded::DegradedConfig;
+pub use orca::{OrcaConfig, OrcaFormat, OrcaUpstream, OrcaWhen};
 pub use origin::Origin;
 pub use part::Part;
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
@@ -83,6 +85,8 @@ pub struct Config {
     pub degraded: Option<DegradedConfig>,
     /// The header `Retry-After`; `None` if it is disabled.
     pub retry_after: Option<RetryAfterConfig>,
+    /// The load report on responses; `None` if it is disabled.
+    pub orca: Option<OrcaConfig>,
     /// `/burstmetrics`; `None` if it is disabled.
     pub endpoints: Option<RequestPath<EndpointsConfig>>,
     /// The counting of requests; `None` if it is disabled.

@@ -4,6 +4,7 @@
 use super::RequestPath;
 use super::aliases::RawAliases;
 use super::degraded::RawDegraded;
+use super::orca::RawOrca;
 use super::retry_after::RawRetryAfter;
 use burst_kube::{Signal, only_from_objects, only_from_strings};
 use burst_policy::DefaultDecision;
@@ -35,6 +36,7 @@ pub(crate) struct RawConfig {
     pub(crate) header: RawHeader,
     pub(crate) degraded: Option<RawDegraded>,
     pub(crate) retry_after: Option<RawRetryAfter>,
+    pub(crate) orca: Option<RawOrca>,
     pub(crate) endpoints: RawEndpoints,
     pub(crate) requests: Option<RequestPath<RawRequests>>,
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,

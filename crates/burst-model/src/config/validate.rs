@@ -5,7 +5,8 @@ use super::raw::{self, RawConfig};
 use super::value::{invalid, path, text, time, within};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, DegradedConfig, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, Origin, RequestPath, RequestsConfig, RetryAfterConfig, SyncConfig, metrics_apis, policies,
+    MetricsApisConfig, OrcaConfig, Origin, RequestPath, RequestsConfig, RetryAfterConfig, SyncConfig, metrics_apis,
+    policies,
 };
 use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
@@ -80,6 +81,9 @@ impl Config {
                 format_args!("{taken:?} is the filter chain of metrics_apis, which serves only the metrics APIs");
             return Err(invalid("requests.accept.filter_chain", reason));
         }
+        let header = header(raw.header, artifact)?;
+        let orca = raw.orca.as_ref();
+        let orca = orca.map(|raw| OrcaConfig::check(raw, &header.name, artifact));
         let mut config = Self {
             origin,
             api,
@@ -92,9 +96,10 @@ impl Config {
             max_staleness,
             on_stale: raw.on_stale.unwrap_or_default(),
             upstreams: upstreams(raw.clusters, raw.cluster_domain.as_deref())?,
-            header: header(raw.header, artifact)?,
             degraded: raw.degraded.as_ref().map(DegradedConfig::check).transpose()?,
             retry_after: raw.retry_after.as_ref().map(RetryAfterConfig::check).transpose()?,
+            header,
+            orca: orca.transpose()?,
             endpoints: endpoints(&raw.endpoints, artifact)?,
             requests,
             metrics_apis,

@@ -17,16 +17,21 @@ pub struct LatestRates {
 
 impl LatestRates {
     /// Takes the record from shared data. Call this once a tick. Counts older than `limit` are not served. Counts over less
-    /// than a window are not served either, because an autoscaler would scale down on a moment without requests.
-    pub fn refresh(&mut self, bytes: Vec<u8>, window: Duration, limit: Duration, now: Time) {
+    /// than a window are not served either, because an autoscaler would scale down on a moment without requests. Returns whether
+    /// the rates may have changed.
+    pub fn refresh(&mut self, bytes: Vec<u8>, window: Duration, limit: Duration, now: Time) -> bool {
+        let was_stale = matches!(self.rates.get(), Some(Rates::Stale { .. }));
         self.window = window;
         let age = text::taken_at(&bytes).map(|taken| now.since(taken));
-        if let Some(age) = age.filter(|age| *age > limit) {
+        let stale_age = age.filter(|age| *age > limit);
+        let has_changed = stale_age.is_some() != was_stale || bytes != self.bytes;
+        if let Some(age) = stale_age {
             self.rates = Rates::Stale { age, limit }.into();
-        } else if bytes != self.bytes || matches!(self.rates.get(), Some(Rates::Stale { .. })) {
+        } else if has_changed {
             self.rates = OnceCell::new();
         }
         self.bytes = bytes;
+        has_changed
     }
 
     /// The rates.
@@ -87,6 +92,7 @@ mod tests {
         let mut latest = LatestRates::default();
         for (now, stale) in [(130, None), (131, Some(31)), (140, Some(40)), (101, None)] {
             latest.refresh(RECORD.into(), WINDOW, LIMIT, at(now));
+            assert!(!latest.refresh(RECORD.into(), WINDOW, LIMIT, at(now)), "at {now}");
             let age = match latest.rates() {
                 Rates::Stale { age, .. } => Some(age.as_secs()),
                 Rates::Known(_) => None,

@@ -5,6 +5,7 @@ use super::bulk_body::BulkBody;
 use super::degraded::{Degradation, DegradedStates};
 use super::format::{Format, Rendered, Rows};
 use super::header::{self, LastRead};
+use super::orca::OrcaReport;
 use super::retry_after::RetryDelays;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
@@ -12,12 +13,13 @@ use crate::kube::Source;
 use crate::load::Load;
 use crate::name::{Name, ObjectName};
 use crate::records::Confirmed;
+use crate::request_rates::{Rates, ServiceRate};
 use crate::signals::{SignalSet, Signals};
 use crate::snapshot::{Entry, InvalidSnapshot, Section, Snapshot};
 use crate::time::Time;
 use crate::upstream::{Unmapped, UpstreamHints, UpstreamTarget};
 use foldhash::fast::RandomState;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::rc::Rc;
 use std::time::Duration;
@@ -65,6 +67,8 @@ pub struct CachedUpstream {
     pub degradation: Option<Degradation>,
     /// When refused clients may come back. `None` unless the Service is limited and `retry_after` configured.
     pub retry_delays: Option<RetryDelays>,
+    /// The load report, if `orca` is configured and there is one.
+    pub orca: Option<OrcaReport>,
 }
 
 /// The numbers of a row in a snapshot that is not stale.
@@ -90,6 +94,8 @@ pub struct ServingCache {
     shown_age: Option<Duration>,
     /// The lists that were never read or cannot be, by their index in the configuration.
     unread_lists: Vec<usize>,
+    /// The request rates for load reports, by `namespace/name` of the Service. Empty if they are not known.
+    rates: BTreeMap<String, ServiceRate>,
     /// By the name of the Envoy cluster.
     clusters: UpstreamCache<Box<[u8]>>,
     /// By Service, for clusters with endpoints of several Services.
@@ -170,6 +176,18 @@ impl ServingCache {
         }
         (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
         self.shown_age = shown_age;
+    }
+
+    /// Takes the request rates for load reports, or that they are not known.
+    pub fn take_rates(&mut self, rates: &Rates) {
+        let known = match rates {
+            Rates::Known(sums) => sums.services.clone(),
+            Rates::Unknown | Rates::Stale { .. } => BTreeMap::new(),
+        };
+        if known != self.rates {
+            self.rates = known;
+            self.clear_upstreams();
+        }
     }
 
     /// The generation of the cached snapshot.
@@ -263,11 +281,14 @@ impl ServingCache {
             Some(self.degraded.degradation(degraded, row, numbers))
         });
         let retry_delays = config.retry_after.as_ref().zip(numbers);
+        let orca = config.orca.and(targets.as_ref().ok().zip(numbers));
+        let orca = orca.and_then(|(targets, numbers)| OrcaReport::new(numbers.load, self.rate(targets)));
         CachedUpstream {
             header: targets.and_then(|targets| self.make_header(config, &targets)),
             numbers,
             degradation,
             retry_delays: retry_delays.and_then(|(config, numbers)| RetryDelays::new(config, numbers)),
+            orca,
         }
     }
 
@@ -284,6 +305,15 @@ impl ServingCache {
         let snapshot = self.snapshot.as_ref().filter(|_| self.freshness == Freshness::Fresh)?;
         let Entry { load, signals, .. } = targets.iter().find_map(|target| entry(snapshot, target))?;
         Some(FreshNumbers { load, signals })
+    }
+
+    /// The rate of the first target that is a Service, because requests are counted for that one.
+    fn rate(&self, targets: &[UpstreamTarget]) -> Option<ServiceRate> {
+        let service = targets.iter().find_map(|target| match target {
+            UpstreamTarget::Service(name) => Some(name),
+            UpstreamTarget::Workload { .. } => None,
+        })?;
+        self.rates.get(&service.to_string()).copied()
     }
 
     fn clear_upstreams(&mut self) {

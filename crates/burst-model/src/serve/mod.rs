@@ -7,6 +7,7 @@ pub mod degraded;
 mod format;
 pub mod header;
 mod local_reply;
+pub mod orca;
 pub mod page;
 pub mod retry_after;
 

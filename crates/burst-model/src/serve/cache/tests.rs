@@ -313,3 +313,38 @@ fn in_a_cluster_of_several_services_the_endpoint_determines_the_service() {
         "only where the cluster has several"
     );
 }
+
+#[test]
+fn a_load_report_has_the_rate_of_its_service_as_long_as_it_is_known() {
+    use crate::config::OrcaFormat;
+    use crate::request_rates::{RateSums, Rates, ServiceRate};
+    let config = config(r#","orca":{},"requests":{}"#);
+    let mut cache = serving_cache(&config);
+    let rate = |requests_milli| {
+        let rate = ServiceRate {
+            requests_milli,
+            ..ServiceRate::default()
+        };
+        Rates::Known(RateSums {
+            as_of: T0,
+            window: Duration::from_secs(30),
+            services: [("shop/web".to_owned(), rate)].into(),
+        })
+    };
+    for (rates, rate) in [
+        (rate(2_500), ",rps_fractional=2.5,"),
+        (rate(3_000), ",rps_fractional=3,"),
+        (Rates::Unknown, ","),
+    ] {
+        cache.take_rates(&rates);
+        let upstream = cache.upstream(&config, b"web.shop", &());
+        let text = upstream.orca.as_ref().unwrap().render(OrcaFormat::Text);
+        let begin = format!("TEXT application_utilization=0.2{rate}named_metrics.");
+        assert!(text.starts_with(&begin), "{text}");
+    }
+    cache.refresh(&config, Some(&confirmed(T0)), T0.after(Duration::from_secs(61)));
+    assert!(
+        cache.upstream(&config, b"web.shop", &()).orca.is_none(),
+        "the snapshot is stale"
+    );
+}

@@ -124,7 +124,7 @@ fn push_number(body: &mut String, number: impl itoa::Integer) {
 }
 
 /// Thousandths as a decimal number without trailing zeros.
-fn push_milli(body: &mut String, milli: u64) {
+pub(super) fn push_milli(body: &mut String, milli: u64) {
     push_number(body, milli / 1000);
     let fraction = milli % 1000;
     if fraction > 0 {
