@@ -3,6 +3,7 @@
 
 use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose, StreamCallout};
 use crate::metrics_apis::AdapterDiscoveryTask;
+use crate::peers::PeersTask;
 use crate::requests::RequestAggregator;
 use crate::shared_data::{ClusterLeader, Term, View};
 use crate::{log, vm};
@@ -25,6 +26,8 @@ pub(crate) struct LeaderTask {
     aggregator: Option<RequestAggregator>,
     /// If there are other adapters.
     discovery: Option<AdapterDiscoveryTask>,
+    /// If there are peers.
+    peers: Option<PeersTask>,
     /// When it last checked its keys in shared data.
     keys_checked: Time,
 }
@@ -36,12 +39,14 @@ impl LeaderTask {
         let cluster = ClusterLeader::start(view.clone(), &term, now)?;
         let aggregator = RequestAggregator::start(&view.config, &term)?;
         let discovery = AdapterDiscoveryTask::start(&view, &term)?;
+        let peers = PeersTask::start(&view, &term, now)?;
         cluster.guard().end_work();
         Ok(Self {
             view,
             cluster,
             aggregator,
             discovery,
+            peers,
             keys_checked: now,
         })
     }
@@ -59,7 +64,10 @@ impl LeaderTask {
 
     /// Takes over the marks of all VMs.
     pub(crate) fn observe_marks(&mut self, marks: &Marks, now: Time) {
-        self.cluster.observe_marks(marks, now);
+        let has_changed = self.cluster.observe_marks(marks, now);
+        if let Some(peers) = self.peers.as_mut().filter(|_| has_changed) {
+            peers.requeue_skipped();
+        }
     }
 
     /// Whether no request is under way or due, so that another VM may take over.
@@ -94,7 +102,7 @@ impl LeaderTask {
         if let Some(discovery) = &mut self.discovery {
             discovery.tick(now);
         }
-        Ok(())
+        self.peers.as_mut().map_or(Ok(()), |peers| peers.tick(now))
     }
 
     /// Ends the term if something else wrote a key of the leader. The next term repairs it.
@@ -104,7 +112,10 @@ impl LeaderTask {
         }
         self.keys_checked = now;
         self.cluster.check_keys()?;
-        self.discovery.as_ref().map_or(Ok(()), AdapterDiscoveryTask::check_key)
+        self.discovery
+            .as_ref()
+            .map_or(Ok(()), AdapterDiscoveryTask::check_key)?;
+        self.peers.as_ref().map_or(Ok(()), PeersTask::check_keys)
     }
 
     /// Does a part of the work that is left.
@@ -142,6 +153,10 @@ impl LeaderTask {
             LeaderPurpose::AdapterResources(api) => match (&mut self.discovery, event.into_answer()) {
                 (Some(discovery), Some(answer)) => discovery.on_callout(api, answer, self.cluster.guard()),
                 _ => Ok(()),
+            },
+            LeaderPurpose::Peer(index) => match &mut self.peers {
+                Some(peers) => peers.on_callout(index, event, self.cluster.guard_mut(), now),
+                None => Ok(()),
             },
             LeaderPurpose::Report => {
                 if let (Some(aggregator), Some(answer)) = (&mut self.aggregator, event.into_answer()) {

@@ -14,6 +14,7 @@ pub(crate) type FencedKey = protocols::FencedKey<EnvoySharedData>;
 pub(crate) type InFlightRequest = protocols::request_counts::InFlightRequest<EnvoySharedData>;
 pub(crate) type LazyId = protocols::LazyId<EnvoySharedData>;
 pub(crate) type LeaderGuard = protocols::LeaderGuard<EnvoySharedData>;
+pub(crate) type PeersLeader = protocols::PeersLeader<EnvoySharedData>;
 pub(crate) type Term = protocols::Term<EnvoySharedData>;
 pub(crate) type WakeQueues = protocols::WakeQueues<EnvoySharedData>;
 pub(crate) type View = protocols::View<EnvoySharedData>;

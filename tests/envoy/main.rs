@@ -28,6 +28,7 @@ mod mapping;
 mod metrics_apis;
 mod overload;
 mod pages;
+mod peers;
 mod polling;
 mod quarantine;
 mod requests;

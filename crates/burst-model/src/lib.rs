@@ -34,6 +34,7 @@ pub mod leader;
 pub mod load;
 pub mod metric;
 pub mod order;
+pub mod peers;
 pub mod policies;
 pub mod quarantine;
 pub mod quota;

@@ -55,11 +55,13 @@ pub enum ItemKind {
     Object,
     /// Any other work of the leader.
     LeaderWork,
+    /// The snapshot of a peer.
+    PeerSnapshot,
 }
 
 impl ItemKind {
     /// All kinds, each at the index of its discriminant.
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Snapshot,
         Self::Policies,
         Self::AdapterResources,
@@ -67,6 +69,7 @@ impl ItemKind {
         Self::Checkpoint,
         Self::Object,
         Self::LeaderWork,
+        Self::PeerSnapshot,
     ];
 }
 

@@ -1,6 +1,8 @@
 //! The records in shared data beside the snapshot: when the cluster was last read, and what a successor needs to continue.
 //! They are encoded by postcard. Their keys contain the version of the format.
 
+use crate::config::PeerConfig;
+use crate::hash;
 use crate::kube::{Object, PollOutcome, Verb};
 use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
@@ -171,6 +173,32 @@ impl RequestCountKeys {
             report_index: key("reports"),
             since: key("since"),
             sum: key("sum"),
+        }
+    }
+}
+
+/// The keys of one peer, by the settings and by what is read of it: if another proxy takes its place in the configuration,
+/// nothing of the old one is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerKeys {
+    /// [`crate::snapshot`].
+    pub snapshot: String,
+    /// [`Confirmed`].
+    pub confirmed: String,
+    /// [`Failures`].
+    pub failures: String,
+}
+
+impl PeerKeys {
+    /// The keys of a peer, for settings with that [hash](crate::config::Config::settings_hash).
+    #[must_use]
+    pub fn new(settings: u64, peer: &PeerConfig) -> Self {
+        let hash = hash::of(&(settings, peer));
+        let key = |name: &str| format!("burst-metrics/{FORMAT}/{hash:016x}/peer/{name}");
+        Self {
+            snapshot: key("snapshot"),
+            confirmed: key("confirmed"),
+            failures: key("failures"),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const TABLE: &str = include_str!("../../../docs/configuration.md");
 
 /// The objects of the configuration: a path in the table, and a configuration with an invalid key there.
-const OBJECTS: [(&str, &str); 17] = [
+const OBJECTS: [(&str, &str); 19] = [
     ("", r#"{"?":0}"#),
     ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
@@ -27,13 +27,15 @@ const OBJECTS: [(&str, &str); 17] = [
         r#"{"metrics_apis":{"fallback":{"external":{"?":0}}}}"#,
     ),
     ("metrics_apis.policies.", r#"{"metrics_apis":{"policies":{"?":0}}}"#),
+    ("peers.", r#"{"peers":{"?":0}}"#),
+    ("peers.read[].", r#"{"peers":{"read":[{"?":0}]}}"#),
     ("requests.", r#"{"requests":{"?":0}}"#),
     ("requests.hub.", r#"{"requests":{"hub":{"?":0}}}"#),
     ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),
 ];
 
 /// Keys that only contain other keys.
-const OBJECT_KEYS: [&str; 13] = [
+const OBJECT_KEYS: [&str; 14] = [
     "sync",
     "hpas",
     "services",
@@ -45,6 +47,7 @@ const OBJECT_KEYS: [&str; 13] = [
     "metrics_apis.fallback.custom",
     "metrics_apis.fallback.external",
     "metrics_apis.policies",
+    "peers",
     "requests.hub",
     "requests.accept",
 ];

@@ -4,6 +4,7 @@
 //! here is read under a mark of [`Quarantine`].
 
 use crate::ids::LazyId;
+use crate::peers_view::PeersView;
 use crate::quarantine::Quarantine;
 use crate::shared_data::SharedData;
 use burst_model::config::Config;
@@ -45,6 +46,8 @@ pub struct View<H> {
     retries: Cell<u32>,
     /// The key of the request counts, if the metrics APIs serve them.
     rates_key: Option<String>,
+    /// The other clusters. What is served of them is part of the cache.
+    peers: RefCell<PeersView>,
 }
 
 impl<H: SharedData> View<H> {
@@ -61,6 +64,7 @@ impl<H: SharedData> View<H> {
             quarantine: Quarantine::new(&keys, vm),
             confirmed: RefCell::default(),
             retries: Cell::default(),
+            peers: RefCell::new(PeersView::new(&config)),
             rates_key: serves_rates.then(|| RequestCountKeys::new(config.counting_hash()).sum),
             config: Rc::new(config),
             keys,
@@ -80,6 +84,9 @@ impl<H: SharedData> View<H> {
         self.cache
             .borrow_mut()
             .refresh(&self.config, self.confirmed.borrow().as_ref(), now);
+        self.peers
+            .borrow_mut()
+            .refresh(self.cache.borrow_mut().peers_mut(), &self.config, &self.quarantine, now);
         self.take_policies(confirmed.as_ref(), now);
         if let (Some(key), Some(requests)) = (&self.rates_key, &self.config.requests) {
             let sum = H::read(key).bytes;

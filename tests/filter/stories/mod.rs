@@ -16,6 +16,7 @@ mod long_polls;
 mod metrics_apis;
 mod outage;
 mod overload;
+mod peers;
 mod publishing;
 mod quarantine;
 mod recovery;

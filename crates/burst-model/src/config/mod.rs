@@ -5,6 +5,7 @@ mod aliases;
 pub(crate) mod duration;
 mod metrics_apis;
 mod origin;
+mod peers;
 mod policies;
 mod raw;
 mod request_path;
@@ -14,6 +15,7 @@ mod validate;
 mod value;
 
 pub use origin::Origin;
+pub use peers::{PeerConfig, PeersConfig};
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
 pub use requests::{HubConfig, RequestsConfig};
@@ -72,6 +74,8 @@ pub struct Config {
     pub header: HeaderConfig,
     /// `/burstmetrics`; `None` if it is disabled.
     pub endpoints: Option<RequestPath<EndpointsConfig>>,
+    /// The other clusters that are read; `None` if there are none.
+    pub peers: Option<RequestPath<PeersConfig>>,
     /// The counting of requests; `None` if it is disabled.
     pub requests: Option<RequestPath<RequestsConfig>>,
     /// The custom and external metrics APIs; `None` if they are disabled.

@@ -32,6 +32,7 @@ pub(crate) struct RawConfig {
     pub(crate) clusters: Vec<RawCluster>,
     pub(crate) header: RawHeader,
     pub(crate) endpoints: RawEndpoints,
+    pub(crate) peers: Option<RequestPath<RawPeers>>,
     pub(crate) requests: Option<RequestPath<RawRequests>>,
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,
 }
@@ -87,6 +88,23 @@ pub(crate) struct RawEndpoints {
     pub(crate) hosts: Vec<String>,
     pub(crate) extra_fields: Vec<Signal>,
     pub(crate) page: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct RawPeers {
+    #[serde(rename = "self")]
+    pub(crate) own_name: String,
+    pub(crate) read: Vec<RawPeer>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct RawPeer {
+    pub(crate) name: String,
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
+    pub(crate) prefix: Option<String>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -167,6 +185,8 @@ only_from_objects!(
     RawHeader,
     RawWhen,
     RawEndpoints,
+    RawPeers,
+    RawPeer,
     RawSync,
     RawRequests,
     RawHub,

@@ -1,10 +1,11 @@
 //! Turns a [`RawConfig`] into a [`Config`]: defaults and limits, with the reason for each.
 
+use super::peers::OwnClusters;
 use super::raw::{self, RawConfig};
 use super::value::{invalid, path, text, time, within};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
+    MetricsApisConfig, Origin, PeersConfig, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
 };
 use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
@@ -79,6 +80,17 @@ impl Config {
                 format_args!("{taken:?} is the filter chain of metrics_apis, which serves only the metrics APIs");
             return Err(invalid("requests.accept.filter_chain", reason));
         }
+        let own_clusters = OwnClusters {
+            source: &api.cluster,
+            reports: requests
+                .as_deref()
+                .and_then(|requests| Some(requests.hub.as_ref()?.cluster.as_str())),
+        };
+        let peers = raw
+            .peers
+            .map(|raw| PeersConfig::check(raw.into_inner(), own_clusters, artifact))
+            .transpose()?
+            .and_then(RequestPath::new);
         Ok(Self {
             origin,
             api,
@@ -92,6 +104,7 @@ impl Config {
             upstreams: upstreams(raw.clusters, raw.cluster_domain.as_deref())?,
             header: header(raw.header, artifact)?,
             endpoints: endpoints(&raw.endpoints, artifact)?,
+            peers,
             requests,
             metrics_apis,
         })
