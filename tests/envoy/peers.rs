@@ -53,7 +53,7 @@ impl Cluster {
             // So that a lost peer is stale soon.
             (
                 "\"cluster\": \"kube_api\"",
-                "\"cluster\": \"kube_api\", \"max_staleness\": \"12s\"".to_owned(),
+                "\"cluster\": \"kube_api\", \"poll_interval\": \"2s\", \"max_staleness\": \"12s\"".to_owned(),
             ),
         ];
         let bootstrap = changes.into_iter().fold(shipped, |text, (ships, here)| {

@@ -6,7 +6,7 @@ use super::{bulk_reply, service_unavailable, unreadable};
 use crate::config::{Config, PeersConfig};
 use crate::index::SERVICES;
 use crate::serve::cache::ServingCache;
-use crate::serve::format::{ClustersFormat, Rendered};
+use crate::serve::format::{Clusters, ClustersFormat, Rendered};
 use crate::serve::local_reply::{LocalReply, not_modified};
 
 /// The Services of all clusters, or one of them. `None` if no cluster has it.
@@ -52,9 +52,7 @@ fn bulk(
 }
 
 fn single(peers: &PeersConfig, cache: &ServingCache, name: &str, format: ClustersFormat) -> Option<LocalReply> {
-    let clusters = cache
-        .clusters(peers, Some(name))
-        .filter(|clusters| clusters.has_rows())?;
+    let clusters = cache.clusters(peers, Some(name)).filter(Clusters::has_rows)?;
     let Rendered { content_type, body } = format.render(&clusters);
     Some(LocalReply::new(200, content_type, body.into_bytes()))
 }
