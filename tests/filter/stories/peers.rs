@@ -35,7 +35,7 @@ fn get(worker: &Vm, path: &str) -> Seen {
 fn all(worker: &Vm) -> Value {
     let seen = get(worker, BULK);
     assert_eq!(seen.status(), 200, "{}", seen.text());
-    serde_json::from_str(&seen.text()).unwrap()
+    serde_json::from_str(seen.text()).unwrap()
 }
 
 /// The replicas of `shop/web` in each cluster of the answer, and in the sum.
@@ -239,7 +239,7 @@ fn a_proxy_without_peers_neither_asks_nor_names_its_cluster() {
     assert_eq!((own.status(), own.header("x-burst-cluster")), (200, None));
     let refused = get(&worker, BULK);
     assert_eq!(
-        (refused.status(), &*refused.text()),
+        (refused.status(), refused.text()),
         (
             400,
             "scope=all needs other clusters to read, and this proxy has no peers in its configuration\n"
