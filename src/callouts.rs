@@ -40,6 +40,8 @@ pub(crate) enum LeaderPurpose {
     Read(ReadPurpose),
     /// It asks another adapter what it serves.
     AdapterResources(ApiVersion),
+    /// It reads the peer of this index in the configuration.
+    Peer(usize),
     /// It reports the request counts of this proxy to a hub.
     Report,
 }

@@ -111,7 +111,7 @@ impl Candidacy {
                     vm::stats().leader_changes.count();
                 }
                 Part::Metrics => log::info(format_args!(
-                    "this thread reads the policies and the other adapters, and adds up the counted requests, from now on"
+                    "this thread reads the policies, the other adapters and the peers, and adds up the counted requests, from now on"
                 )),
             }
             self.leader = LeaderTask::start(self.view.clone(), &lease, now).ok();

@@ -199,7 +199,7 @@ impl Handler {
             BurstReply::Now(reply) => reply,
             BurstReply::Waiting(waiting) => match self.long_polls.hold(waiting, stream, is_head) {
                 Some(guard) => return Some(StreamState::own_reply(None, Some(HeldStream::LongPoll(guard)))),
-                None => burst::too_many_waiting(&self.view.cache.borrow(), request.now),
+                None => burst::too_many_waiting(config, &self.view.cache.borrow(), request.now),
             },
         };
         if is_head {

@@ -3,6 +3,7 @@
 
 use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose, StreamCallout};
 use crate::metrics_apis::AdapterDiscoveryTask;
+use crate::peers::PeersTask;
 use crate::requests::RequestAggregator;
 use crate::shared_data::{ClusterLeader, OtherLeaders, Term, View};
 use crate::{log, vm};
@@ -27,6 +28,8 @@ pub(crate) struct LeaderTask {
     /// If this is that part, and there are other adapters.
     discovery: Option<AdapterDiscoveryTask>,
     others: OtherLeaders,
+    /// If this is that part, and there are peers.
+    peers: Option<PeersTask>,
     /// When it last checked its keys in shared data.
     keys_checked: Time,
 }
@@ -36,11 +39,12 @@ impl LeaderTask {
     pub(crate) fn start(view: Rc<View>, lease: &Lease, now: Time) -> Result<Self, CasConflict> {
         let term = Rc::new(Term::new(&view.keys.lease, lease.holder));
         let cluster = ClusterLeader::start(view.clone(), &term, now)?;
-        let (aggregator, discovery) = match view.config.part() {
-            Part::Snapshot => (None, None),
+        let (aggregator, discovery, peers) = match view.config.part() {
+            Part::Snapshot => (None, None, None),
             Part::Metrics => (
                 RequestAggregator::start(&view.config, &term)?,
                 AdapterDiscoveryTask::start(&view, &term)?,
+                PeersTask::start(&view, &term, now)?,
             ),
         };
         cluster.guard().end_work();
@@ -50,6 +54,7 @@ impl LeaderTask {
             aggregator,
             discovery,
             others: OtherLeaders::default(),
+            peers,
             keys_checked: now,
         })
     }
@@ -67,7 +72,10 @@ impl LeaderTask {
 
     /// Takes over the marks of all VMs.
     pub(crate) fn observe_marks(&mut self, marks: &Marks, now: Time) {
-        self.cluster.observe_marks(marks, now);
+        let has_changed = self.cluster.observe_marks(marks, now);
+        if let Some(peers) = self.peers.as_mut().filter(|_| has_changed) {
+            peers.requeue_skipped();
+        }
     }
 
     /// Whether no request is under way or due, so that another VM may take over.
@@ -103,7 +111,7 @@ impl LeaderTask {
         if let Some(discovery) = &mut self.discovery {
             discovery.tick(now);
         }
-        Ok(())
+        self.peers.as_mut().map_or(Ok(()), |peers| peers.tick(now))
     }
 
     /// Looks for leaders with other settings that read the same cluster.
@@ -126,7 +134,10 @@ impl LeaderTask {
         }
         self.keys_checked = now;
         self.cluster.check_keys()?;
-        self.discovery.as_ref().map_or(Ok(()), AdapterDiscoveryTask::check_key)
+        self.discovery
+            .as_ref()
+            .map_or(Ok(()), AdapterDiscoveryTask::check_key)?;
+        self.peers.as_ref().map_or(Ok(()), PeersTask::check_keys)
     }
 
     /// Does a part of the work that is left.
@@ -164,6 +175,10 @@ impl LeaderTask {
             LeaderPurpose::AdapterResources(api) => match (&mut self.discovery, event.into_answer()) {
                 (Some(discovery), Some(answer)) => discovery.on_callout(api, answer, self.cluster.guard()),
                 _ => Ok(()),
+            },
+            LeaderPurpose::Peer(index) => match &mut self.peers {
+                Some(peers) => peers.on_callout(index, event, self.cluster.guard_mut(), now),
+                None => Ok(()),
             },
             LeaderPurpose::Report => {
                 if let (Some(aggregator), Some(answer)) = (&mut self.aggregator, event.into_answer()) {

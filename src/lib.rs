@@ -26,6 +26,7 @@ mod local_reply;
 mod log;
 mod long_polls;
 mod metrics_apis;
+mod peers;
 mod requests;
 mod retry_after;
 mod root;

@@ -183,6 +183,13 @@ impl ActiveRoot {
         if self.candidacy.leader().is_some() {
             stats.show_leader(now);
         }
+        let leads_metrics = self
+            .metrics_candidacy
+            .as_ref()
+            .is_some_and(|part| part.leader().is_some());
+        if leads_metrics && self.view.config.peers.is_some() {
+            stats.show_unavailable_peers(self.view.cache.borrow().peers().unavailable().count());
+        }
         stats.show_age(&self.view.cache.borrow());
         stats.flush();
     }

@@ -15,6 +15,7 @@ pub(crate) type InFlightRequest = protocols::request_counts::InFlightRequest<Env
 pub(crate) type LazyId = protocols::LazyId<EnvoySharedData>;
 pub(crate) type LeaderGuard = protocols::LeaderGuard<EnvoySharedData>;
 pub(crate) type OtherLeaders = protocols::OtherLeaders<EnvoySharedData>;
+pub(crate) type PeersLeader = protocols::PeersLeader<EnvoySharedData>;
 pub(crate) type Term = protocols::Term<EnvoySharedData>;
 pub(crate) type WakeQueues = protocols::WakeQueues<EnvoySharedData>;
 pub(crate) type View = protocols::View<EnvoySharedData>;

@@ -66,6 +66,8 @@ macro_rules! stats {
             replies: [(u16, Counter); REPLIES.len()],
             /// Not in the header-only module, which answers no requests.
             held: Option<HeldRequests>,
+            /// Not in the header-only module, which reads no peers.
+            peers: Option<PeerStats>,
             /// By the names of the gauges.
             unreadable: RefCell<Vec<(String, HostMetric)>>,
         }
@@ -86,6 +88,7 @@ macro_rules! stats {
                         .map(|reason| Counter::new(&format!("burst_header_absent_{}_total", reason.as_str()))),
                     replies: REPLIES.map(|status| (status, Counter::new(&format!("burst_reply_{status}_total")))),
                     held: (!cfg!(feature = "header-only")).then(HeldRequests::define),
+                    peers: (!cfg!(feature = "header-only")).then(PeerStats::define),
                     unreadable: RefCell::default(),
                 }
             }
@@ -93,6 +96,7 @@ macro_rules! stats {
             /// Passes the counts to the host.
             pub(crate) fn flush(&self) {
                 self.held.iter().for_each(HeldRequests::flush);
+                self.peers.iter().for_each(PeerStats::flush);
                 let replies = self.replies.iter().map(|(_, counter)| counter);
                 [$(&self.$counter,)*]
                     .into_iter()
@@ -199,7 +203,52 @@ impl HeldRequests {
     }
 }
 
+/// What the leader reads of other clusters.
+#[derive(Debug)]
+struct PeerStats {
+    polls_ok: Counter,
+    polls_failed: Counter,
+    unavailable: HostMetric,
+}
+
+impl PeerStats {
+    fn define() -> Self {
+        Self {
+            polls_ok: Counter::new("burst_peer_poll_ok_total"),
+            polls_failed: Counter::new("burst_peer_poll_failed_total"),
+            unavailable: HostMetric::gauge("burst_peers_unavailable"),
+        }
+    }
+
+    fn flush(&self) {
+        let Self {
+            polls_ok,
+            polls_failed,
+            unavailable: _,
+        } = self;
+        [polls_ok, polls_failed].into_iter().for_each(Counter::flush);
+    }
+}
+
 impl Stats {
+    /// Counts the outcome of a request to a peer.
+    pub(crate) fn count_peer_poll(&self, outcome: PollOutcome) {
+        if let Some(peers) = &self.peers {
+            let counter = match outcome {
+                PollOutcome::Ok => &peers.polls_ok,
+                _ => &peers.polls_failed,
+            };
+            counter.count();
+        }
+    }
+
+    /// Shows how many peers are stale or were never read, as the leader's VM serves them.
+    pub(crate) fn show_unavailable_peers(&self, unavailable: usize) {
+        if let Some(peers) = &self.peers {
+            peers.unavailable.set(u64::try_from(unavailable).unwrap_or(u64::MAX));
+        }
+    }
+
     pub(crate) fn count_poll(&self, outcome: PollOutcome) {
         let place = PollOutcome::ALL.iter().position(|known| *known == outcome);
         if let Some(counter) = place.and_then(|place| self.polls.get(place)) {

@@ -19,7 +19,7 @@ thread_local! {
 /// The counter of this VM for a configuration. `None` if it counts no requests.
 pub(crate) fn counter(config: &Config) -> Option<Rc<RequestCounter>> {
     let requests = config.requests.as_deref()?;
-    let settings = config.counting_hash();
+    let settings = config.metrics_hash();
     COUNTERS.with_borrow_mut(|counters| {
         counters.retain(|(_, counter)| counter.strong_count() > 0);
         let known = counters.iter().find(|(known, _)| *known == settings);

@@ -30,6 +30,7 @@ mod metrics_apis;
 mod orca;
 mod overload;
 mod pages;
+mod peers;
 mod polling;
 mod quarantine;
 mod requests;

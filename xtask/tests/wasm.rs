@@ -18,8 +18,8 @@ const LIFECYCLE: [&str; 9] = [
 ];
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
-/// the live page.
-const FULL: u64 = 1_105_000;
+/// the signals: load reports, degraded services, `Retry-After`, peers.
+const FULL: u64 = 1_145_000;
 const HEADER_ONLY: u64 = 563_000;
 
 fn exports(file: &str) -> Vec<String> {

@@ -3,10 +3,12 @@
 
 use crate::config::{Config, Origin};
 use crate::confirmation;
-use crate::hub_client::{self, HubClient, HubPayload, HubResponse, MAX_RESPONSE_BYTES};
+use crate::hub_client::{self, HubClient, HubPayload, HubResponse, HubSource, MAX_RESPONSE_BYTES};
 use crate::hub_request::HubRequest;
 use crate::kube::{self, ApiResponse, Failure, ParseGuard, Payload, Verb};
 use crate::leader::{Effect, Handover, Leader, Successor};
+use crate::peers::CLUSTER_HEADER;
+use crate::printable::{LONGEST_QUOTE, printable};
 use crate::sync::reflector::{StreamId, StreamRequest};
 use crate::sync::scheduler::{ScheduledRequest, SourceId};
 use crate::time::Time;
@@ -164,7 +166,23 @@ pub fn stream_end(response: &impl HttpResponse) -> Result<(), Failure> {
     kube::response::success_body(response).map(|_| ())
 }
 
-fn parse_hub(response: &impl HttpResponse, guard: &mut dyn ParseGuard) -> Result<HubPayload, Failure> {
+/// Parses the response of a hub or a peer. `cluster` is the name that its cluster must have, if it says one.
+///
+/// # Errors
+/// Returns why it is not the response of a hub that has a snapshot of that cluster.
+pub fn parse_hub(
+    cluster: Option<&str>,
+    response: &impl HttpResponse,
+    guard: &mut dyn ParseGuard,
+) -> Result<HubPayload, Failure> {
+    if let (Some(expected), Some(found)) = (cluster, response.header(CLUSTER_HEADER))
+        && found != expected.as_bytes()
+    {
+        let found = printable(String::from_utf8_lossy(&found), LONGEST_QUOTE);
+        return Err(Failure::malformed(format_args!(
+            "it is of the cluster \"{found}\", and not of \"{expected}\""
+        )));
+    }
     let names = [confirmation::CONFIRMED_HEADER, "etag", "retry-after"];
     let [confirmed, etag, retry_after] = names.map(|name| response.header(name));
     // One byte over the limit shows that the body is too long.
@@ -184,7 +202,10 @@ impl ClusterReader {
     pub fn new(config: Rc<Config>, handover: Handover, checkpoint: impl FnOnce() -> Vec<u8>, now: Time) -> Self {
         match &config.origin {
             Origin::Kubernetes => Self::Restoring(Successor::new(config, handover, checkpoint()).into()),
-            Origin::Hub { path } => Self::Hub(HubClient::new(config.clone(), path, handover, now).into()),
+            Origin::Hub { path } => {
+                let hub = HubSource::hub(&config, path);
+                Self::Hub(HubClient::new(config, hub, handover, now).into())
+            }
         }
     }
 
@@ -271,7 +292,9 @@ impl ClusterReader {
                 let payload = parse_list(leader.source(id)?, Verb::Watch, response, guard);
                 Some(ReadResult::Probe(id, payload))
             }
-            (Self::Hub(_), ReadPurpose::Hub) => Some(ReadResult::Hub(parse_hub(response, guard))),
+            (Self::Hub(hub), ReadPurpose::Hub) => {
+                Some(ReadResult::Hub(parse_hub(hub.expected_cluster(), response, guard)))
+            }
             _ => None,
         }
     }

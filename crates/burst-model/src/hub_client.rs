@@ -1,4 +1,4 @@
-//! The client of a spoke. A spoke does not list objects at the Kubernetes API. Its leader requests the Services of
+//! The client of a spoke, and of a proxy that reads peers. A spoke does not list objects at the Kubernetes API. Its leader requests the Services of
 //! another proxy, the hub, and publishes a snapshot when they change. Like the [`Leader`](crate::leader::Leader), it
 //! returns effects, which the shell carries out.
 //!
@@ -11,9 +11,11 @@ mod long_poll;
 mod messages;
 mod response;
 mod services;
+mod source;
 
 pub use response::{EntityTag, HubPayload, HubResponse, MAX_RESPONSE_BYTES, parse};
 pub use services::HubServices;
+pub use source::HubSource;
 
 use crate::config::Config;
 use crate::confirmation::Confirmation;
@@ -62,6 +64,8 @@ enum RequestKind {
 #[derive(Debug)]
 pub struct HubClient {
     config: Rc<Config>,
+    /// What it reads.
+    source: HubSource,
     /// The path of the hub's Services, with the parameter `format` if signals are needed.
     path: String,
     state: HubClientState,
@@ -89,7 +93,7 @@ impl HubClient {
     /// Takes over from another leader. The first request is due at once, or at the end of the pause that the other leader
     /// was in. It carries the entity tag of the published snapshot, so it costs little if nothing changed.
     #[must_use]
-    pub fn new(config: Rc<Config>, path: &str, handover: Handover, now: Time) -> Self {
+    pub fn new(config: Rc<Config>, source: HubSource, handover: Handover, now: Time) -> Self {
         let Handover {
             snapshot, confirmed, ..
         } = handover;
@@ -111,7 +115,8 @@ impl HubClient {
             failures, since, due, ..
         } = pause.unwrap_or(due_now);
         Self {
-            path: request_path(path, config.content.signals),
+            path: request_path(source.path(), config.content.signals),
+            source,
             state: HubClientState::Waiting {
                 since,
                 due,
@@ -135,6 +140,12 @@ impl HubClient {
             last_tick: Time::default(),
             config,
         }
+    }
+
+    /// The name that the cluster of the responses must have, if they say one.
+    #[must_use]
+    pub fn expected_cluster(&self) -> Option<&str> {
+        self.source.expected_cluster()
     }
 
     /// Returns whether another VM may take over: no request is due, and none is in flight but one that waits for a change.
@@ -372,7 +383,7 @@ impl HubClient {
     fn report_invalid(&mut self, invalid: Vec<InvalidItem>, now: Time) -> Vec<Effect> {
         let before = std::mem::take(&mut self.invalid);
         for InvalidItem { name, reason } in invalid {
-            let line = format!("excluded Service {name}: {reason}");
+            let line = self.source.exclusion_line(&name, &reason);
             self.invalid.insert(name, line);
         }
         let new_lines = self
@@ -390,17 +401,14 @@ impl HubClient {
     /// Logs a failure, unless the last request failed in the same way.
     fn report_failure(&mut self, failure: &Failure) -> Option<Effect> {
         self.reported.update(Err(failure.into()))?;
-        Some(Effect::LogWarning(messages::failure_line(
-            &self.config.api.cluster,
-            failure,
-        )))
+        Some(Effect::LogWarning(messages::failure_line(&self.source, failure)))
     }
 
     fn report_recovery(&mut self) -> Vec<Effect> {
         match self.reported.update(Ok(())) {
             None => Vec::new(),
             Some(_) => vec![
-                Effect::LogInfo(messages::recovery_line(&self.config.api.cluster)),
+                Effect::LogInfo(messages::recovery_line(&self.source)),
                 Effect::RecordFailures(Failures::default()),
             ],
         }

@@ -35,6 +35,7 @@ pub mod leader_list;
 pub mod load;
 pub mod metric;
 pub mod order;
+pub mod peers;
 pub mod policies;
 pub mod quarantine;
 pub mod quota;

@@ -57,11 +57,13 @@ pub enum ItemKind {
     LeaderWork,
     /// The sum of the request counts, for the rates in load reports.
     RequestSum,
+    /// The snapshot of a peer.
+    PeerSnapshot,
 }
 
 impl ItemKind {
     /// All kinds, each at the index of its discriminant.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Snapshot,
         Self::Policies,
         Self::AdapterResources,
@@ -70,6 +72,7 @@ impl ItemKind {
         Self::Object,
         Self::LeaderWork,
         Self::RequestSum,
+        Self::PeerSnapshot,
     ];
 }
 

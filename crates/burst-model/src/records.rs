@@ -2,6 +2,8 @@
 //! They are encoded by postcard. Their keys contain the version of the format.
 
 use crate::config::Config;
+use crate::config::PeerConfig;
+use crate::hash;
 use crate::kube::{Object, PollOutcome, Verb};
 use crate::policies::PolicySets;
 use crate::snapshot::FORMAT;
@@ -169,7 +171,7 @@ pub struct RequestCountKeys {
 }
 
 impl RequestCountKeys {
-    /// The keys for settings with that [hash](crate::config::Config::counting_hash).
+    /// The keys for settings with that [hash](crate::config::Config::metrics_hash).
     #[must_use]
     pub fn new(counting: u64) -> Self {
         let key = |name: &str| format!("burst-metrics/{FORMAT}/{counting:016x}/requests/{name}");
@@ -179,6 +181,32 @@ impl RequestCountKeys {
             report_index: key("reports"),
             since: key("since"),
             sum: key("sum"),
+        }
+    }
+}
+
+/// The keys of one peer, by the settings and by what is read of it: if another proxy takes its place in the configuration,
+/// nothing of the old one is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerKeys {
+    /// [`crate::snapshot`].
+    pub snapshot: String,
+    /// [`Confirmed`].
+    pub confirmed: String,
+    /// [`Failures`].
+    pub failures: String,
+}
+
+impl PeerKeys {
+    /// The keys of a peer, for settings with that [hash](crate::config::Config::metrics_hash).
+    #[must_use]
+    pub fn new(settings: u64, peer: &PeerConfig) -> Self {
+        let hash = hash::of(&(settings, peer));
+        let key = |name: &str| format!("burst-metrics/{FORMAT}/{hash:016x}/peer/{name}");
+        Self {
+            snapshot: key("snapshot"),
+            confirmed: key("confirmed"),
+            failures: key("failures"),
         }
     }
 }

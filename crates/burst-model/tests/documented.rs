@@ -30,13 +30,15 @@ const OBJECTS: [(&str, &str); 20] = [
         r#"{"metrics_apis":{"fallback":{"external":{"?":0}}}}"#,
     ),
     ("metrics_apis.policies.", r#"{"metrics_apis":{"policies":{"?":0}}}"#),
+    ("peers.", r#"{"peers":{"?":0}}"#),
+    ("peers.read[].", r#"{"peers":{"read":[{"?":0}]}}"#),
     ("requests.", r#"{"requests":{"?":0}}"#),
     ("requests.hub.", r#"{"requests":{"hub":{"?":0}}}"#),
     ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),
 ];
 
 /// Keys that only contain other keys.
-const OBJECT_KEYS: [&str; 13] = [
+const OBJECT_KEYS: [&str; 14] = [
     "sync",
     "hpas",
     "services",
@@ -48,6 +50,7 @@ const OBJECT_KEYS: [&str; 13] = [
     "metrics_apis.fallback.custom",
     "metrics_apis.fallback.external",
     "metrics_apis.policies",
+    "peers",
     "requests.hub",
     "requests.accept",
 ];

@@ -1,7 +1,7 @@
 //! Limits of the memory that responses and reports take, whatever they contain.
 
 use burst_model::config::{Artifact, Config};
-use burst_model::hub_client::{self, HubClient, HubResponse, MAX_RESPONSE_BYTES};
+use burst_model::hub_client::{self, HubClient, HubResponse, HubSource, MAX_RESPONSE_BYTES};
 use burst_model::leader::Handover;
 use burst_model::request_rates::{MAX_REPORT_BYTES, MAX_SERVICES, ReportSettings, Tally};
 use burst_model::time::Time;
@@ -51,7 +51,8 @@ fn memory<R>(work: impl FnOnce() -> R) -> (R, isize, isize) {
 
 fn client() -> HubClient {
     let config = Config::parse(br#"{"cluster":"hub","source":"hub"}"#, Artifact::Full).unwrap();
-    HubClient::new(config.into(), "/burstmetrics/services", Handover::default(), NOW)
+    let hub = HubSource::hub(&config, "/burstmetrics/services");
+    HubClient::new(config.into(), hub, Handover::default(), NOW)
 }
 
 const NOW: Time = Time::from_unix_millis(1_700_000_000_000);

@@ -151,11 +151,18 @@ impl<H: SharedData> ClusterLeader<H> {
         &self.guard
     }
 
-    /// Takes over the marks of all VMs.
-    pub fn observe_marks(&mut self, marks: &Marks, now: Time) {
-        if self.guard.observe_marks(marks, now) {
+    /// The leader's mark, to parse what other parts of the leader read.
+    pub fn guard_mut(&mut self) -> &mut LeaderGuard<H> {
+        &mut self.guard
+    }
+
+    /// Takes over the marks of all VMs. Returns whether other objects are in quarantine than before.
+    pub fn observe_marks(&mut self, marks: &Marks, now: Time) -> bool {
+        let has_changed = self.guard.observe_marks(marks, now);
+        if has_changed {
             self.reader.requeue_skipped();
         }
+        has_changed
     }
 
     /// Returns whether no request is under way or due, so that another VM may take over.
@@ -320,7 +327,7 @@ impl<H: SharedData> ClusterLeader<H> {
 
 /// The snapshot of the last leader if it is undamaged. A leader confirms a snapshot after it has written it, so one that is
 /// older than the confirmation is damaged too, and a VM would never be done with reading it.
-fn intact_snapshot(bytes: Vec<u8>, confirmed: Option<&Confirmed>) -> Option<Snapshot> {
+pub(crate) fn intact_snapshot(bytes: Vec<u8>, confirmed: Option<&Confirmed>) -> Option<Snapshot> {
     let snapshot = Snapshot::open_verified(bytes).ok()?;
     let is_older = confirmed.is_some_and(|confirmed| snapshot.generation() < confirmed.generation);
     (!is_older).then_some(snapshot)

@@ -5,7 +5,7 @@ use crate::shared_data::{CasConflict, SharedData, SharedValue};
 use crate::slots::slot_key;
 use burst_model::config::Config;
 use burst_model::garbage_collection::{AbandonmentDetector, OWNED_KEYS_KEY, OwnedKeys, OwnedKeysRegistry};
-use burst_model::records::{Record, RequestCountKeys, SharedKeys};
+use burst_model::records::{PeerKeys, Record, RequestCountKeys, SharedKeys};
 use burst_model::time::Time;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -55,6 +55,14 @@ impl<H: SharedData> GarbageCollector<H> {
             ],
             slot_prefixes: Vec::new(),
         };
+        for peer in config.peers.iter().flat_map(|peers| &peers.peers) {
+            let PeerKeys {
+                snapshot,
+                confirmed,
+                failures,
+            } = PeerKeys::new(config.metrics_hash(), peer);
+            own.keys.extend([snapshot, confirmed, failures]);
+        }
         if config.requests.is_some() {
             let RequestCountKeys {
                 vms,
@@ -62,7 +70,7 @@ impl<H: SharedData> GarbageCollector<H> {
                 report_index,
                 since,
                 sum,
-            } = RequestCountKeys::new(config.counting_hash());
+            } = RequestCountKeys::new(config.metrics_hash());
             own.keys.extend([report_index, since, sum]);
             own.slot_prefixes.extend([vms, reports]);
         }

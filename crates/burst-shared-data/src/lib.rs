@@ -6,6 +6,7 @@
 //!
 //! - [`Election`]: one VM leads, by a lease.
 //! - [`ClusterLeader`]: the leader reads the cluster and publishes what it found.
+//! - [`PeersLeader`]: the leader reads the other clusters, and publishes what it found.
 //! - [`View`]: every VM serves what the leader published.
 //! - [`FencedKey`]: records that only the leader writes. A deposed leader cannot overwrite anything.
 //! - [`Quarantine`] and [`LeaderGuard`]: no VM reads bytes that may have ended another one.
@@ -36,6 +37,8 @@ mod garbage_collector;
 mod ids;
 mod leader_guard;
 mod other_leaders;
+mod peers_leader;
+mod peers_view;
 mod quarantine;
 pub mod request_counts;
 mod shared_data;
@@ -51,6 +54,7 @@ pub use garbage_collector::GarbageCollector;
 pub use ids::{LazyId, new_vm_id};
 pub use leader_guard::LeaderGuard;
 pub use other_leaders::{OtherLeaders, OtherLeadersReport};
+pub use peers_leader::{PeerEffect, PeersLeader};
 pub use quarantine::{Quarantine, QuarantineNotice};
 pub use shared_data::{Cas, CasConflict, SharedData, SharedValue};
 pub use slots::Slots;

@@ -180,6 +180,7 @@ impl fmt::Display for QuarantineNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let item = match self.0 {
             ItemKind::Snapshot => "the snapshot",
+            ItemKind::PeerSnapshot => "the snapshot of a peer",
             ItemKind::Policies => "the set of ExternalMetricPolicies",
             ItemKind::AdapterResources => "the list of what other adapters serve",
             ItemKind::Checkpoint => "the checkpoint of the last leader",

@@ -4,6 +4,7 @@
 //! here is read under a mark of [`Quarantine`].
 
 use crate::ids::LazyId;
+use crate::peers_view::PeersView;
 use crate::quarantine::Quarantine;
 use crate::shared_data::SharedData;
 use burst_model::config::{Config, Part};
@@ -47,6 +48,8 @@ pub struct View<H> {
     retries: Cell<u32>,
     /// The key of the request counts, if the metrics APIs or load reports need them.
     rates_key: Option<String>,
+    /// The other clusters. What is served of them is part of the cache.
+    peers: RefCell<PeersView>,
 }
 
 impl<H: SharedData> View<H> {
@@ -63,7 +66,8 @@ impl<H: SharedData> View<H> {
             quarantine: Quarantine::new(&keys, vm),
             confirmed: RefCell::default(),
             retries: Cell::default(),
-            rates_key: serves_rates.then(|| RequestCountKeys::new(config.counting_hash()).sum),
+            peers: RefCell::new(PeersView::new(&config)),
+            rates_key: serves_rates.then(|| RequestCountKeys::new(config.metrics_hash()).sum),
             previous: PreviousKeys::of(&config),
             config: Rc::new(config),
             keys,
@@ -89,6 +93,9 @@ impl<H: SharedData> View<H> {
         self.cache
             .borrow_mut()
             .refresh(&self.config, self.confirmed.borrow().as_ref(), now);
+        self.peers
+            .borrow_mut()
+            .refresh(self.cache.borrow_mut().peers_mut(), &self.config, &self.quarantine, now);
         if let (Some(key), Some(requests)) = (&self.rates_key, &self.config.requests) {
             let sum = H::read(key).bytes;
             let item = Item::of_bytes(ItemKind::RequestSum, &sum);

@@ -19,6 +19,7 @@ mod orca;
 mod outage;
 mod overload;
 mod parts;
+mod peers;
 mod publishing;
 mod quarantine;
 mod recovery;

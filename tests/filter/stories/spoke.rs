@@ -11,9 +11,9 @@ const SPOKE: &str = r#"{"cluster":"hub","source":"hub","poll_interval":"1s","max
 const PATH: &str = "/burstmetrics/services";
 const WEB: &str = "service=shop/web, current-load=1, target-load=4, max-load=5";
 
-/// The connection from a spoke to a worker of a hub.
+/// The connection from a spoke to a worker of a hub, or from a proxy to a peer.
 #[derive(Clone, Default)]
-struct HubLink(Arc<Mutex<LinkState>>);
+pub(super) struct HubLink(Arc<Mutex<LinkState>>);
 
 #[derive(Default)]
 struct LinkState {
@@ -29,7 +29,7 @@ struct LinkState {
 }
 
 impl HubLink {
-    fn to(hub: &Vm) -> Self {
+    pub(super) fn to(hub: &Vm) -> Self {
         let link = Self::default();
         link.connect(Some(hub));
         link
@@ -41,17 +41,17 @@ impl HubLink {
         link
     }
 
-    fn connect(&self, hub: Option<&Vm>) {
+    pub(super) fn connect(&self, hub: Option<&Vm>) {
         self.0.lock().unwrap().hub = hub.cloned();
     }
 
     /// The statuses of the answers since the last call.
-    fn statuses(&self) -> Vec<u16> {
+    pub(super) fn statuses(&self) -> Vec<u16> {
         std::mem::take(&mut self.0.lock().unwrap().statuses)
     }
 
     /// The paths that the spoke has asked for since the last call.
-    fn paths(&self) -> Vec<String> {
+    pub(super) fn paths(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap().paths)
     }
 
@@ -60,7 +60,7 @@ impl HubLink {
         self.0.lock().unwrap().held.len()
     }
 
-    fn send(&self, callout: &Callout) -> Answer {
+    pub(super) fn send(&self, callout: &Callout) -> Answer {
         let link = &mut *self.0.lock().unwrap();
         let id = (callout.sent(), callout.token());
         let held = link.held.remove(&id);
@@ -69,8 +69,7 @@ impl HubLink {
             return Answer::Unreachable;
         };
         let stream = held.unwrap_or_else(|| {
-            let question = (callout.cluster.as_str(), callout.method());
-            assert_eq!(question, ("hub", "GET"));
+            assert_eq!(callout.method(), "GET");
             let path = callout.path();
             let query = path.strip_prefix(PATH).unwrap_or(path);
             let is_known = ["", "?format=json"].contains(&query) || query.contains("wait=");
@@ -98,7 +97,7 @@ impl HubLink {
 }
 
 /// A spoke that reads the hub over this connection, with one worker.
-fn spoke(configuration: &str, link: &HubLink) -> (FakeEnvoy, Vm) {
+pub(super) fn spoke(configuration: &str, link: &HubLink) -> (FakeEnvoy, Vm) {
     let link = link.clone();
     let envoy = FakeEnvoy::new(FULL).config(configuration).cluster("hub");
     let envoy = envoy.kube(move |callout| link.send(callout));
@@ -113,7 +112,7 @@ fn hub(kube: &Kube) -> (FakeEnvoy, Vm) {
 }
 
 /// Advances all proxies by the same time.
-fn pass(envoys: &[&FakeEnvoy], seconds: u64) {
+pub(super) fn pass(envoys: &[&FakeEnvoy], seconds: u64) {
     for _ in 0..seconds {
         for envoy in envoys {
             envoy.advance(SECOND).answer();
@@ -158,6 +157,31 @@ fn a_spoke_serves_the_answers_of_its_hub() {
         (spoke.stat("burst_services"), spoke.stat("burst_objects")),
         (Some(2), Some(2))
     );
+}
+
+#[test]
+fn spokes_of_each_other_serve_nothing_and_say_so() {
+    let (to_first, to_second) = (HubLink::default(), HubLink::default());
+    let (first, first_worker) = spoke(SPOKE, &to_second);
+    let (second, second_worker) = spoke(SPOKE, &to_first);
+    to_first.connect(Some(&first_worker));
+    to_second.connect(Some(&second_worker));
+    pass(&[&first, &second], 60);
+    for (envoy, worker, link) in [
+        (&first, &first_worker, &to_second),
+        (&second, &second_worker, &to_first),
+    ] {
+        assert_eq!((header(worker), bulk(worker).status()), (None, 503));
+        let lines = logged(envoy);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        let unsynced = "not synced yet: the hub was never read in full";
+        assert!(
+            lines[0].starts_with("cannot read the hub hub: ") && lines[0].contains(unsynced),
+            "{lines:?}"
+        );
+        let asked = link.paths().len();
+        assert!((5..=20).contains(&asked), "{asked} requests in a minute");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod metrics_apis;
 mod orca;
 mod origin;
 mod part;
+mod peers;
 mod policies;
 mod raw;
 mod request_path;
@@ -21,6 +22,7 @@ pub use degraded::DegradedConfig;
 pub use orca::{OrcaConfig, OrcaFormat, OrcaUpstream, OrcaWhen};
 pub use origin::Origin;
 pub use part::Part;
+pub use peers::{PeerConfig, PeersConfig};
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
 pub use requests::{HubConfig, RequestsConfig};
@@ -89,6 +91,8 @@ pub struct Config {
     pub orca: Option<OrcaConfig>,
     /// `/burstmetrics`; `None` if it is disabled.
     pub endpoints: Option<RequestPath<EndpointsConfig>>,
+    /// The other clusters that are read; `None` if there are none.
+    pub peers: Option<RequestPath<PeersConfig>>,
     /// The counting of requests; `None` if it is disabled.
     pub requests: Option<RequestPath<RequestsConfig>>,
     /// The custom and external metrics APIs; `None` if they are disabled.

@@ -6,8 +6,8 @@ use super::{ConfigError, requests};
 use crate::index::SERVICES;
 use std::fmt;
 
-/// The default of `endpoints.prefix`, and so the prefix of a hub.
-const HUB_PREFIX: &str = "/burstmetrics";
+/// The default of `endpoints.prefix`, and so the prefix of a hub or a peer.
+pub(super) const HUB_PREFIX: &str = "/burstmetrics";
 
 /// The name in the API server's certificate.
 const AUTHORITY: &str = "kubernetes.default.svc";

@@ -11,7 +11,7 @@ pub enum Part {
     /// The snapshot: HPAs, Services and workloads. Both modules read and serve it.
     #[default]
     Snapshot,
-    /// What only the full module can use: policy objects, other adapters and counted requests.
+    /// What only the full module can use: policy objects, other adapters, counted requests and peers.
     Metrics,
 }
 
@@ -48,6 +48,10 @@ impl Hashes {
             true => counting,
             false => hash::of(&(counting, fallback, &config.policy_sources)),
         };
+        let metrics = config
+            .peers
+            .as_deref()
+            .map_or(metrics, |peers| hash::of(&(metrics, peers)));
         Self {
             settings,
             lists: hash::of(&(&api.cluster, &api.authority, &content.sources)),
@@ -70,13 +74,14 @@ impl Config {
     pub fn metrics_part(&self) -> Option<RequestPath<Self>> {
         let apis = self.metrics_apis.as_deref();
         let has_fallback = apis.is_some_and(|apis| !apis.fallback.is_empty());
-        let is_needed = has_fallback || self.requests.is_some() || !self.policy_sources.is_empty();
+        let is_needed =
+            has_fallback || self.requests.is_some() || self.peers.is_some() || !self.policy_sources.is_empty();
         if !is_needed {
             return None;
         }
         let mut part = self.clone();
         part.part = Part::Metrics;
-        // A hub has no policy objects. Adapters are asked, and requests are added up, without any.
+        // A hub has no policy objects. The other work of this part needs none.
         part.origin = Origin::Kubernetes;
         part.content.sources = std::mem::take(&mut part.policy_sources);
         part.hashes = Hashes {
@@ -111,10 +116,10 @@ impl Config {
         self.hashes.lists
     }
 
-    /// Returns a hash of all settings that change what is counted, and for which Service, and of those that decide which
-    /// leader adds it up. Counts by different settings must not be added up.
+    /// Returns a hash of all settings of [`Part::Metrics`], which is in the keys of what its leader writes. Among them are those
+    /// that change what is counted, and for which Service: counts by different settings must not be added up.
     #[must_use]
-    pub fn counting_hash(&self) -> u64 {
+    pub fn metrics_hash(&self) -> u64 {
         self.hashes.metrics
     }
 
@@ -210,7 +215,7 @@ mod tests {
         let part = parse(METRICS).metrics_part().unwrap().into_inner();
         let kinds: Vec<_> = part.sources().map(|source| source.kind).collect();
         assert_eq!((part.part(), kinds), (Part::Metrics, vec![ObjectKind::Policies]));
-        assert_eq!(part.settings_hash(), parse(METRICS).counting_hash());
+        assert_eq!(part.settings_hash(), parse(METRICS).metrics_hash());
         assert!(!part.keeps_labels());
         for more in ["", r#","metrics_apis":{"filter_chain":"m","policies":{}}"#] {
             assert!(parse(more).metrics_part().is_none(), "{more}");
@@ -224,7 +229,7 @@ mod tests {
     fn its_keys_change_with_what_it_reads_and_counts() {
         let metrics = |more: &str| {
             let json = format!(r#","metrics_apis":{{"filter_chain":"m","policies":{{"root_namespace":"a"}}{more}}}"#);
-            parse(&json).counting_hash()
+            parse(&json).metrics_hash()
         };
         let plain = metrics("");
         assert_eq!(
@@ -233,8 +238,8 @@ mod tests {
         );
         assert_ne!(metrics(r#","fallback":{"custom":{"cluster":"keda"}}"#), plain);
         assert_ne!(
-            parse(r#","requests":{"window":"1m"}"#).counting_hash(),
-            parse(r#","requests":{}"#).counting_hash()
+            parse(r#","requests":{"window":"1m"}"#).metrics_hash(),
+            parse(r#","requests":{}"#).metrics_hash()
         );
     }
 }

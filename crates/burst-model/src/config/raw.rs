@@ -38,6 +38,7 @@ pub(crate) struct RawConfig {
     pub(crate) retry_after: Option<RawRetryAfter>,
     pub(crate) orca: Option<RawOrca>,
     pub(crate) endpoints: RawEndpoints,
+    pub(crate) peers: Option<RequestPath<RawPeers>>,
     pub(crate) requests: Option<RequestPath<RawRequests>>,
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,
 }
@@ -93,6 +94,23 @@ pub(crate) struct RawEndpoints {
     pub(crate) hosts: Vec<String>,
     pub(crate) extra_fields: Vec<Signal>,
     pub(crate) page: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct RawPeers {
+    #[serde(rename = "self")]
+    pub(crate) own_name: String,
+    pub(crate) read: Vec<RawPeer>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(crate) struct RawPeer {
+    pub(crate) name: String,
+    pub(crate) cluster: String,
+    pub(crate) authority: Option<String>,
+    pub(crate) prefix: Option<String>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -173,6 +191,8 @@ only_from_objects!(
     RawHeader,
     RawWhen,
     RawEndpoints,
+    RawPeers,
+    RawPeer,
     RawSync,
     RawRequests,
     RawHub,

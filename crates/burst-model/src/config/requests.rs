@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_hash_changes_with_every_setting_that_changes_counts() {
-        let hash = |json: &str| parse(json).unwrap().counting_hash();
+        let hash = |json: &str| parse(json).unwrap().metrics_hash();
         let plain = hash(r#"{"cluster":"k","requests":{}}"#);
         for same in [
             r#"{"cluster":"k","requests":{"report_interval":"5s","hub":{"cluster":"hub"}}}"#,

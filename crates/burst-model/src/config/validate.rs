@@ -1,12 +1,13 @@
 //! Turns a [`RawConfig`] into a [`Config`]: defaults and limits, with the reason for each.
 
 use super::part::{Hashes, Part};
+use super::peers::OwnClusters;
 use super::raw::{self, RawConfig};
 use super::value::{invalid, path, text, time, within};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, DegradedConfig, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, OrcaConfig, Origin, RequestPath, RequestsConfig, RetryAfterConfig, SyncConfig, metrics_apis,
-    policies,
+    MetricsApisConfig, OrcaConfig, Origin, PeersConfig, RequestPath, RequestsConfig, RetryAfterConfig, SyncConfig,
+    metrics_apis, policies,
 };
 use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
@@ -84,6 +85,17 @@ impl Config {
         let header = header(raw.header, artifact)?;
         let orca = raw.orca.as_ref();
         let orca = orca.map(|raw| OrcaConfig::check(raw, &header.name, artifact));
+        let own_clusters = OwnClusters {
+            source: &api.cluster,
+            reports: requests
+                .as_deref()
+                .and_then(|requests| Some(requests.hub.as_ref()?.cluster.as_str())),
+        };
+        let peers = raw
+            .peers
+            .map(|raw| PeersConfig::check(raw.into_inner(), own_clusters, artifact))
+            .transpose()?
+            .and_then(RequestPath::new);
         let mut config = Self {
             origin,
             api,
@@ -101,6 +113,7 @@ impl Config {
             header,
             orca: orca.transpose()?,
             endpoints: endpoints(&raw.endpoints, artifact)?,
+            peers,
             requests,
             metrics_apis,
             part: Part::default(),

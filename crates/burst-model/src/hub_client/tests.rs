@@ -16,8 +16,12 @@ fn config(more: &str) -> Rc<Config> {
     Rc::new(Config::parse(json.as_bytes(), Artifact::Full).unwrap())
 }
 
+fn of_hub() -> HubSource {
+    HubSource::hub(&config(""), PATH)
+}
+
 fn client(handover: Handover) -> HubClient {
-    HubClient::new(config(""), PATH, handover, T0)
+    HubClient::new(config(""), of_hub(), handover, T0)
 }
 
 fn later(seconds: u64) -> Time {
@@ -202,7 +206,7 @@ fn the_client_is_idle_while_its_request_waits_for_a_change() {
 fn a_long_poll_waits_for_ten_seconds_at_most_and_for_the_poll_interval() {
     for (interval, expected, wait) in [("15s", "10s", 10_000), ("4s", "4s", 4_000), ("1500ms", "1500ms", 1_500)] {
         let config = config(&format!(r#","poll_interval":"{interval}""#));
-        let mut client = HubClient::new(config, PATH, Handover::default(), T0);
+        let mut client = HubClient::new(config, of_hub(), Handover::default(), T0);
         round(&mut client, T0, services(1, T0, T0));
         let request = round(&mut client, later(1), Err(Failure::Timeout)).requests.remove(0);
         assert_eq!(request.path, format!("{PATH}?wait={expected}"));
@@ -532,7 +536,7 @@ fn a_successor_requests_at_once_with_the_tag_of_the_published_snapshot() {
         confirmed: left.confirmed.pop(),
         ..Handover::default()
     };
-    let mut next = HubClient::new(config(""), PATH, handover, later(5));
+    let mut next = HubClient::new(config(""), of_hub(), handover, later(5));
     let first = round(&mut next, later(5), unchanged(later(3), later(5)));
     assert_eq!(tag(&first), Some(&*etag));
     let lists = vec![Some(later(3))];
@@ -549,7 +553,7 @@ fn a_successor_continues_the_backoff_and_does_not_repeat_the_log_line() {
         ..Handover::default()
     };
     // The second pause is of one to two seconds.
-    let mut next = HubClient::new(config(""), PATH, handover, later(1));
+    let mut next = HubClient::new(config(""), of_hub(), handover, later(1));
     assert!(next.is_idle(later(1)) && !next.is_idle(later(2)));
     let again = round(&mut next, later(2), Err(Failure::Timeout));
     assert!(
@@ -585,7 +589,7 @@ fn services_with_signals(ready: u32, demand: u32, now: Time) -> Result<HubPayloa
 
 #[test]
 fn a_spoke_that_shows_signals_asks_for_them_and_keeps_no_others() {
-    let mut client = HubClient::new(config(SIGNALS), PATH, Handover::default(), T0);
+    let mut client = HubClient::new(config(SIGNALS), of_hub(), Handover::default(), T0);
     let mut ask = |seconds, ready, demand| {
         let now = later(seconds);
         let seen = round(&mut client, now, services_with_signals(ready, demand, now));
@@ -618,10 +622,39 @@ fn a_successor_has_the_tag_that_a_hub_with_the_same_signals_gives() {
     };
     let config = config(SIGNALS);
     let signals = config.content.signals;
-    let mut client = HubClient::new(config, PATH, handover, T0);
+    let mut client = HubClient::new(config, of_hub(), handover, T0);
     let mut first = Round::default();
     first.add(client.tick(T0));
     let snapshot = snapshot();
     let services = snapshot.section(SERVICES).unwrap();
     assert_eq!(first.requests[0].if_none_match, Some(json_etag(services, signals)));
+}
+
+#[test]
+fn hubs_that_read_each_other_do_not_make_their_snapshots_younger() {
+    for skew in [0, 3_600] {
+        let clock = |client: usize, millis: u64| {
+            let apart = Duration::from_secs(skew).saturating_mul(u32::try_from(client).unwrap());
+            T0.after(Duration::from_millis(millis)).after(apart)
+        };
+        let mut clients = [following(), following()];
+        // The hub that both once read, before they were given each other as hubs.
+        let first_read = |client| clock(client, 0).before(MIN_INTERVAL);
+        let mut reads = [first_read(0), first_read(1)];
+        for millis in (1_000..200_000).step_by(1_000) {
+            for own in [0, 1] {
+                let other = 1 - own;
+                let answer = unchanged(reads[other], clock(other, millis));
+                let now = clock(own, millis);
+                clients[own].tick(now);
+                let mut round = Round::default();
+                round.add(clients[own].handle_response(after_wait(answer, Duration::ZERO), now, 0));
+                reads[own] = round.read().unwrap_or(reads[own]);
+            }
+        }
+        assert!(
+            reads[0] <= first_read(0) && reads[1] <= first_read(1),
+            "{skew} s: {reads:?}"
+        );
+    }
 }

@@ -1,6 +1,8 @@
 //! The snapshot that one VM serves from, and the headers and bodies that it has rendered. The age is computed in the
 //! tick. A response costs one look-up by Envoy's cluster name.
 
+mod clusters;
+
 use super::bulk_body::BulkBody;
 use super::degraded::{Degradation, DegradedStates};
 use super::format::{Format, Rendered, Rows};
@@ -12,6 +14,7 @@ use crate::index::{self, SERVICES};
 use crate::kube::Source;
 use crate::load::Load;
 use crate::name::{Name, ObjectName};
+use crate::peers::Peers;
 use crate::records::Confirmed;
 use crate::request_rates::{Rates, ServiceRate};
 use crate::signals::{SignalSet, Signals};
@@ -89,6 +92,8 @@ type UpstreamCache<Key> = HashMap<Key, Rc<CachedUpstream>, RandomState>;
 pub struct ServingCache {
     snapshot: Option<Snapshot>,
     as_of: Option<Time>,
+    /// The time from then to the last refresh.
+    age: Duration,
     freshness: Freshness,
     /// The time since the last read, in whole seconds; `None` unless headers show it.
     shown_age: Option<Duration>,
@@ -107,7 +112,13 @@ pub struct ServingCache {
     row_hashes: HashMap<(Box<str>, SignalSet), u64>,
     /// The last bulk body in another format. Only one is kept, because the memory of a VM never shrinks.
     formatted: Option<Rc<FormattedBody>>,
+    /// The other clusters; none without a configuration of peers.
+    peers: Peers,
+    /// The last document about all clusters.
+    all_clusters: Option<Rc<ClustersBody>>,
 }
+
+use clusters::ClustersBody;
 
 /// All rows of a kind in a format.
 #[derive(Debug)]
@@ -176,6 +187,21 @@ impl ServingCache {
         }
         (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
         self.shown_age = shown_age;
+        self.age = age.unwrap_or_default();
+        if let Some(peers) = config.peers.as_deref().filter(|_| self.peers.is_empty()) {
+            self.peers = Peers::new(peers);
+        }
+    }
+
+    /// The other clusters, as of the last refresh of each.
+    #[must_use]
+    pub fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// The same, to be refreshed. There are some from the first [refresh](Self::refresh) on.
+    pub fn peers_mut(&mut self) -> &mut Peers {
+        &mut self.peers
     }
 
     /// Takes the request rates for load reports, or that they are not known.
@@ -325,6 +351,7 @@ impl ServingCache {
         self.bulk_bodies.clear();
         self.row_hashes.clear();
         self.formatted = None;
+        self.all_clusters = None;
     }
 
     /// The header of the first target that has a load.
@@ -385,17 +412,21 @@ impl ServingCache {
     /// The entity tag of all rows of a kind in a format. It is that of no rows if there are none. `None` if nothing was read.
     pub(super) fn formatted_etag(&mut self, kind: &str, format: &Format) -> Option<String> {
         let as_of = self.as_of?;
-        let key = (kind.into(), format.signals());
-        let hash = match self.row_hashes.get(&key) {
+        let hash = self.row_hash(kind, format.signals());
+        Some(format.etag(hash, as_of))
+    }
+
+    /// The hash of the rows of a kind; 0 if there are none.
+    fn row_hash(&mut self, kind: &str, shown: SignalSet) -> u64 {
+        let key = (kind.into(), shown);
+        match self.row_hashes.get(&key) {
             Some(known) => *known,
             None => {
-                let (_, shown) = key;
                 let hash = self.section(kind).map_or(0, |section| section.content_hash(shown));
                 self.row_hashes.insert(key, hash);
                 hash
             }
-        };
-        Some(format.etag(hash, as_of))
+        }
     }
 
     /// All rows of a kind in a format, rendered at most once for each read of the cluster if clients ask for one format.

@@ -74,7 +74,7 @@ impl<H: SharedData> Aggregator<H> {
         let Some(requests) = config.requests.clone() else {
             return Ok(None);
         };
-        let counting = config.counting_hash();
+        let counting = config.metrics_hash();
         let keys = RequestCountKeys::new(counting);
         let (sum, _) = FencedKey::open(&keys.sum, term)?;
         let reports = ReportStore::new(keys.clone());

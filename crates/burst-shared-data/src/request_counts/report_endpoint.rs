@@ -89,6 +89,6 @@ pub fn accept_report<H: SharedData>(
     }
     let reporter = request.reporter.ok_or(ReportRefusal::Insecure)?;
     let tally = report::parse(request.tally, requests.window, requests.proxy_report_max_age(), now)?;
-    let reports = ReportStore::<H>::new(RequestCountKeys::new(config.counting_hash()));
+    let reports = ReportStore::<H>::new(RequestCountKeys::new(config.metrics_hash()));
     Ok(reports.put(reporter, &tally, now)?)
 }

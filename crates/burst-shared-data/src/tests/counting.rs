@@ -10,7 +10,7 @@ const SPOKE: &str =
     r#"{"cluster":"k","clusters":[{"name":"{service}.{namespace}"}],"requests":{"hub":{"cluster":"hub"}}}"#;
 
 fn request_keys(config: &Config) -> RequestCountKeys {
-    RequestCountKeys::new(config.counting_hash())
+    RequestCountKeys::new(config.metrics_hash())
 }
 
 /// A VM counts that many requests in the 40 s before `now`, and publishes them.

@@ -1,5 +1,6 @@
 //! The endpoints `/burstmetrics/…`. A 503 says whether the cluster was never read or the snapshot is too old.
 
+mod clusters;
 mod path;
 mod query;
 mod waiting;
@@ -16,8 +17,10 @@ use crate::confirmation::{self, Confirmation};
 use crate::index::{HPAS, SERVICES};
 use crate::kube::ObjectKind;
 use crate::order::sort_by;
+use crate::peers::CLUSTER_HEADER;
 use crate::time::Time;
 use path::{BurstPath, InvalidPath};
+use query::BurstView;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -81,7 +84,7 @@ pub fn answer(
         Ok(_) if !matches!(request.method, b"GET" | b"HEAD") => {
             text(405, "only GET and HEAD are answered here\n").with("allow", "GET, HEAD")
         }
-        Ok(target) => match query::parse(rest, target, endpoints.extra_fields) {
+        Ok(target) => match query::parse(rest, target, endpoints.extra_fields, config.peers.as_deref()) {
             Err(error) => text(400, format!("{error}\n")),
             Ok(query) => return Some(waiting::answer(config, cache, target, request, query)),
         },
@@ -94,14 +97,27 @@ fn answer_target(
     config: &Config,
     cache: &mut ServingCache,
     target: &BurstPath<'_>,
-    format: Option<&Format>,
+    view: &BurstView,
     if_none_match: Option<&[u8]>,
 ) -> LocalReply {
     unavailable(config, cache)
-        .or_else(|| find(cache, target, format, if_none_match))
+        .or_else(|| match view {
+            BurstView::OwnCluster(format) => own_cluster(config, cache, target, format.as_ref(), if_none_match),
+            BurstView::AllClusters(format) => clusters::find(config, cache, target, *format, if_none_match),
+        })
+        .unwrap_or_else(|| LocalReply::empty(204))
+}
+
+fn own_cluster(
+    config: &Config,
+    cache: &mut ServingCache,
+    target: &BurstPath<'_>,
+    format: Option<&Format>,
+    if_none_match: Option<&[u8]>,
+) -> Option<LocalReply> {
+    find(cache, target, format, if_none_match)
         .or_else(|| unreadable(config, cache, target))
         .or_else(|| no_rows(cache, target, format?, if_none_match))
-        .unwrap_or_else(|| LocalReply::empty(204))
 }
 
 /// Compares the host without its port.
@@ -166,16 +182,26 @@ fn unavailable(config: &Config, cache: &ServingCache) -> Option<LocalReply> {
     Some(service_unavailable(config, body))
 }
 
-/// Adds the header that says when the cluster was last read. A spoke counts the age from then. `waited` is for how long the
-/// request has waited, if it asked for that.
-fn confirm(reply: LocalReply, cache: &ServingCache, now: Time, waited: Option<Duration>) -> LocalReply {
+/// Adds the headers that say which cluster this is, if it has a name, and when it was last read. A spoke counts the age from
+/// then. `waited` is for how long the request has waited, if it asked for that.
+fn confirm(
+    reply: LocalReply,
+    config: &Config,
+    cache: &ServingCache,
+    now: Time,
+    waited: Option<Duration>,
+) -> LocalReply {
     let text = |at| {
         let confirmation = Confirmation::new(at, now);
         let confirmation = waited.map_or(confirmation, |waited| confirmation.with_wait(waited));
         confirmation.to_text()
     };
     let value = cache.as_of().map_or_else(|| confirmation::NEVER.into(), text);
-    reply.with(confirmation::CONFIRMED_HEADER, value)
+    let reply = reply.with(confirmation::CONFIRMED_HEADER, value);
+    match config.peers.as_deref() {
+        None => reply,
+        Some(peers) => reply.with(CLUSTER_HEADER, &peers.own_name),
+    }
 }
 
 /// The filter notices within seconds that the API server is back, so clients and spokes should not wait for longer.

@@ -1,9 +1,12 @@
-//! The parameters of a request for `/burstmetrics`: `wait`, `format`, and those of a format. Other parameters are ignored.
+//! The parameters of a request for `/burstmetrics`: `wait`, `scope`, `format`, and those of a format. Other parameters are
+//! ignored.
 
 use super::path::{BurstPath, decode};
+use crate::config::PeersConfig;
 use crate::config::duration::{self, NotADuration};
+use crate::index::SERVICES;
 use crate::printable::{LONGEST_QUOTE, printable};
-use crate::serve::format::{DatacenterKey, Format, LoadObject, NAMES};
+use crate::serve::format::{ClustersFormat, DatacenterKey, Format, LoadObject, NAMES};
 use crate::signals::SignalSet;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -16,8 +19,17 @@ const MAX_NAME: usize = 253;
 pub(super) struct BurstQuery {
     /// For how long the request may wait for a change.
     pub(super) wait: Option<Duration>,
-    /// The format of the answer; `None` for the default.
-    pub(super) format: Option<Format>,
+    /// What the answer shows.
+    pub(super) view: BurstView,
+}
+
+/// What an answer shows, and in which format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BurstView {
+    /// The own cluster; without a format, the text of the header.
+    OwnCluster(Option<Format>),
+    /// The own cluster and its peers, by `scope=all`.
+    AllClusters(ClustersFormat),
 }
 
 /// Why a query cannot be answered.
@@ -42,15 +54,30 @@ pub(super) enum InvalidQuery {
     DatacenterId,
     #[error("the parameter resource names one object: ask for KIND/NAMESPACE/NAME")]
     ResourceOfAll,
+    #[error("the parameter scope must be \"all\"; without it the answer is about the own cluster")]
+    Scope,
+    #[error("scope=all needs other clusters to read, and this proxy has no peers in its configuration")]
+    NoPeers,
+    #[error("scope=all is answered for services: of other clusters nothing else is read")]
+    ScopeOfOtherKind,
+    #[error(
+        "scope=all is answered in format=json and format=prometheus, because a line of text has no place for clusters"
+    )]
+    ScopeFormat,
 }
 
-/// Parses the query of the part of a path after the prefix. The extra fields are those of the configuration.
-pub(super) fn parse(path: &[u8], target: &BurstPath<'_>, extra_fields: SignalSet) -> Result<BurstQuery, InvalidQuery> {
+/// Parses the query of the part of a path after the prefix. The extra fields and the peers are those of the configuration.
+pub(super) fn parse(
+    path: &[u8],
+    target: &BurstPath<'_>,
+    extra_fields: SignalSet,
+    peers: Option<&PeersConfig>,
+) -> Result<BurstQuery, InvalidQuery> {
     let path = path.split(|b| *b == b'#').next().unwrap_or_default();
     let query = Parameters(path.splitn(2, |b| *b == b'?').nth(1).unwrap_or_default());
     Ok(BurstQuery {
         wait: query.wait()?,
-        format: query.format(target, extra_fields)?,
+        view: query.view(target, extra_fields, peers)?,
     })
 }
 
@@ -69,6 +96,23 @@ impl<'a> Parameters<'a> {
         };
         let wait = decode(wait).map_err(|_| InvalidQuery::Wait)?;
         duration::parse(&wait).map(Some).map_err(|_| InvalidQuery::Wait)
+    }
+
+    fn view(
+        &self,
+        target: &BurstPath<'_>,
+        extra_fields: SignalSet,
+        peers: Option<&PeersConfig>,
+    ) -> Result<BurstView, InvalidQuery> {
+        match (self.get("scope"), self.get("format")) {
+            (None, _) => Ok(BurstView::OwnCluster(self.format(target, extra_fields)?)),
+            (Some(b"all"), _) if peers.is_none() => Err(InvalidQuery::NoPeers),
+            (Some(b"all"), _) if target.kind() != SERVICES => Err(InvalidQuery::ScopeOfOtherKind),
+            (Some(b"all"), Some(b"json")) => Ok(BurstView::AllClusters(ClustersFormat::Json(extra_fields))),
+            (Some(b"all"), Some(b"prometheus")) => Ok(BurstView::AllClusters(ClustersFormat::Prometheus(extra_fields))),
+            (Some(b"all"), _) => Err(InvalidQuery::ScopeFormat),
+            (Some(_), _) => Err(InvalidQuery::Scope),
+        }
     }
 
     fn format(&self, target: &BurstPath<'_>, extra_fields: SignalSet) -> Result<Option<Format>, InvalidQuery> {

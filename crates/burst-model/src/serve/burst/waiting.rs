@@ -2,11 +2,10 @@
 //! entity tag, or when the wait is over. Most of these requests come from spokes.
 
 use super::path::BurstPath;
-use super::query::BurstQuery;
+use super::query::{BurstQuery, BurstView};
 use super::{BurstReply, BurstRequest, answer_target, confirm, text};
 use crate::config::Config;
 use crate::serve::cache::ServingCache;
-use crate::serve::format::Format;
 use crate::serve::local_reply::{LocalReply, is_tag};
 use crate::time::Time;
 use std::time::Duration;
@@ -18,7 +17,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct WaitingRequest {
     kind: Box<str>,
-    format: Option<Format>,
+    view: BurstView,
     /// The entity tag of the rows that the client has.
     etag: Box<str>,
     since: Time,
@@ -33,18 +32,18 @@ pub(super) fn answer(
     request: BurstRequest<'_>,
     query: BurstQuery,
 ) -> BurstReply {
-    let BurstQuery { wait, format } = query;
-    let reply = answer_target(config, cache, target, format.as_ref(), request.if_none_match);
+    let BurstQuery { wait, view } = query;
+    let reply = answer_target(config, cache, target, &view, request.if_none_match);
     let tag = request.if_none_match.filter(|tags| reply.status == 304 && is_tag(tags));
     match (target, tag, wait) {
         (BurstPath::Bulk { kind }, Some(tag), Some(wait)) if !wait.is_zero() => BurstReply::Waiting(WaitingRequest {
             kind: (&**kind).into(),
-            format,
+            view,
             etag: String::from_utf8_lossy(tag).into(),
             since: request.now,
             end: request.now.after(wait.min(MAX_WAIT)),
         }),
-        _ => BurstReply::Now(confirm(reply, cache, request.now, wait.map(|_| Duration::ZERO))),
+        _ => BurstReply::Now(confirm(reply, config, cache, request.now, wait.map(|_| Duration::ZERO))),
     }
 }
 
@@ -54,9 +53,9 @@ impl WaitingRequest {
         let target = BurstPath::Bulk {
             kind: (&*self.kind).into(),
         };
-        let reply = answer_target(config, cache, &target, self.format.as_ref(), Some(self.etag.as_bytes()));
+        let reply = answer_target(config, cache, &target, &self.view, Some(self.etag.as_bytes()));
         let waited = Some(now.since(self.since));
-        (reply.status != 304 || self.is_over(now)).then(|| confirm(reply, cache, now, waited))
+        (reply.status != 304 || self.is_over(now)).then(|| confirm(reply, config, cache, now, waited))
     }
 
     /// Returns whether the wait is over. It is if the clock was set back: the end could be far away.
@@ -74,7 +73,7 @@ impl WaitingRequest {
 
 /// The reply in place of a wait if too many requests wait already.
 #[must_use]
-pub fn too_many_waiting(cache: &ServingCache, now: Time) -> LocalReply {
+pub fn too_many_waiting(config: &Config, cache: &ServingCache, now: Time) -> LocalReply {
     let words = "too many requests wait for a change: ask again in a second, or without the parameter wait\n";
-    confirm(text(429, words).with("retry-after", "1"), cache, now, None)
+    confirm(text(429, words).with("retry-after", "1"), config, cache, now, None)
 }

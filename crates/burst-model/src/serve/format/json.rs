@@ -30,7 +30,7 @@ fn push_all(body: &mut String, rows: &Rows<'_>, shown: SignalSet, as_of: Time) {
     body.push_str("\n}");
 }
 
-fn push_object(body: &mut String, entry: &Entry<'_>, shown: SignalSet, as_of: Time) {
+pub(super) fn push_object(body: &mut String, entry: &Entry<'_>, shown: SignalSet, as_of: Time) {
     let Entry { label, load, .. } = entry;
     push(body, &["{\"service\": \"", label, "\""]);
     for (key, count) in [

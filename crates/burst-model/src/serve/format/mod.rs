@@ -1,10 +1,12 @@
 //! The formats that `/burstmetrics` answers in if the parameter `format` names one: a view of the same rows for a client that
 //! cannot read the header's text.
 
+mod clusters;
 mod gtm;
 mod json;
 mod prometheus;
 
+pub(super) use clusters::{Cluster, Clusters, ClustersFormat};
 pub(super) use gtm::{DatacenterKey, LoadObject};
 
 use crate::load::Load;

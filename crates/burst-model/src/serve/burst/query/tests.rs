@@ -1,10 +1,11 @@
 use super::*;
+use crate::peers::tests as peers;
 use crate::serve::burst::path;
 use proptest::prelude::*;
 
 fn query(path: &str) -> Result<BurstQuery, String> {
     let target = path::parse(path.as_bytes()).unwrap();
-    parse(path.as_bytes(), &target, SignalSet::ALL).map_err(|error| error.to_string())
+    parse(path.as_bytes(), &target, SignalSet::ALL, None).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -69,7 +70,7 @@ fn the_format_is_a_parameter_of_the_query() {
             object(east(), Some("replicas")),
         ),
     ] {
-        assert_eq!(query(path).unwrap().format, expected, "{path}");
+        assert_eq!(query(path).unwrap().view, BurstView::OwnCluster(expected), "{path}");
     }
 }
 
@@ -133,11 +134,58 @@ fn a_format_that_cannot_be_answered_is_refused_in_words() {
     }
 }
 
+#[test]
+fn the_scope_is_a_parameter_of_the_query() {
+    let config = peers::config(&["west"], "");
+    let view = |path: &str, peers| {
+        let target = path::parse(path.as_bytes()).unwrap();
+        let query = parse(path.as_bytes(), &target, SignalSet::ALL, peers);
+        query.map(|query| query.view).map_err(|error| error.to_string())
+    };
+    let with_peers = |path| view(path, config.peers.as_deref());
+    let (json, prometheus) = (
+        ClustersFormat::Json(SignalSet::ALL),
+        ClustersFormat::Prometheus(SignalSet::ALL),
+    );
+    for (path, format) in [
+        ("/services?scope=all&format=json", json),
+        ("/services/shop/web?format=json&scope=all", json),
+        ("/services?wait=1s&scope=all&format=prometheus#x", prometheus),
+    ] {
+        assert_eq!(with_peers(path), Ok(BurstView::AllClusters(format)), "{path}");
+    }
+    assert_eq!(with_peers("/services?scopes=all"), Ok(BurstView::OwnCluster(None)));
+    const FORMAT: &str =
+        "scope=all is answered in format=json and format=prometheus, because a line of text has no place for clusters";
+    for (path, message) in [
+        ("/services?scope=all", FORMAT),
+        ("/services/shop/web?scope=all&format=weight", FORMAT),
+        ("/services?scope=all&format=gtm&domain=a.b&datacenterId=1", FORMAT),
+        ("/services?scope=all&format=xml", FORMAT),
+        (
+            "/hpas?scope=all&format=json",
+            "scope=all is answered for services: of other clusters nothing else is read",
+        ),
+        (
+            "/services?scope=west&format=json",
+            "the parameter scope must be \"all\"; without it the answer is about the own cluster",
+        ),
+    ] {
+        assert_eq!(with_peers(path), Err(message.to_owned()), "{path}");
+    }
+    assert_eq!(
+        view("/services?scope=all&format=json", None).unwrap_err(),
+        "scope=all needs other clusters to read, and this proxy has no peers in its configuration"
+    );
+}
+
 proptest! {
     #[test]
     fn arbitrary_bytes_do_not_panic(path in proptest::collection::vec(any::<u8>(), 0..64)) {
         let target = BurstPath::Bulk { kind: "services".into() };
-        let _ = parse(&path, &target, SignalSet::ALL);
-        let _ = parse(&[b"?format=gtm&domain=", &*path].concat(), &target, SignalSet::ALL);
+        let config = peers::config(&["west"], "");
+        let peers = config.peers.as_deref();
+        let _ = parse(&path, &target, SignalSet::ALL, peers);
+        let _ = parse(&[b"?format=gtm&domain=", &*path].concat(), &target, SignalSet::ALL, peers);
     }
 }

@@ -169,7 +169,7 @@ fn an_answer_that_comes_at_once_says_that_the_hub_understands_the_wait() {
 #[test]
 fn a_refused_wait_says_when_to_ask_again() {
     let config = config("");
-    let refused = too_many_waiting(&serving_cache(&config), T0);
+    let refused = too_many_waiting(&config, &serving_cache(&config), T0);
     assert_eq!((refused.status, header(&refused, "retry-after")), (429, Some("1")));
     assert_eq!(confirmed_text(&refused), "at=1700000000000, age=0");
 }
