@@ -2,7 +2,7 @@
 
 use crate::server::Micros;
 use burst_model::config::Config;
-use burst_model::hub_client::{self, HubClient};
+use burst_model::hub_client::{self, HubClient, HubSource};
 use burst_model::kube::{Failure, Payload, Source};
 use burst_model::leader::{Effect, Handover, Leader};
 use burst_model::sync::reflector::{ApiRequest, StreamId};
@@ -80,7 +80,8 @@ impl Proxy {
     /// Makes a proxy that reads a hub.
     #[must_use]
     pub fn spoke(config: Rc<Config>, now: Time) -> Self {
-        let spoke = HubClient::new(config, PATH, Handover::default(), now);
+        let hub = HubSource::hub(&config, PATH);
+        let spoke = HubClient::new(config, hub, Handover::default(), now);
         Self {
             reader: Reader::Spoke(Box::new(spoke)),
             read: None,
