@@ -34,10 +34,11 @@ impl RetryAfter {
         host::set_response_header(RETRY_AFTER_HEADER, Some(&seconds.to_string()));
     }
 
-    /// A Wasm module has no source of randomness. A hash of the time is enough to spread clients.
+    /// A Wasm module has no source of randomness. A hash of the time is enough to spread clients. FNV is not: a counter hardly
+    /// changes its upper bits, which choose the delay.
     fn chance(&self) -> u32 {
         self.delays.set(self.delays.get().wrapping_add(1));
-        let hash = hash::of(&(host::nanoseconds(), self.delays.get()));
-        u32::try_from(hash >> u32::BITS).unwrap_or_default()
+        let seed = [&host::nanoseconds().to_le_bytes()[..], &self.delays.get().to_le_bytes()].concat();
+        u32::try_from(hash::of_words(&seed) >> u32::BITS).unwrap_or_default()
     }
 }
