@@ -9,6 +9,7 @@ use crate::{
     gateway::PUBLIC,
     helm::{self, EXAMPLES, Example, Helm},
     mesh::{Ingress, Mesh, SOME, open_gateway},
+    metrics_apis::API_SERVERS,
     routes,
     shipped::{self, Pod},
     shop::WEB,
@@ -98,7 +99,11 @@ fn target_percent(cluster: &ControlPlane, Example { release, namespace, .. }: Ex
 fn an_upgrade_of_the_metrics_apis_keeps_what_the_scripts_wrote() {
     let cluster = cluster();
     let helm = Helm::of(&cluster);
-    let example = Example::named("metrics-apis");
+    cluster.apply(API_SERVERS);
+    let example = Example {
+        namespace: SCRIPTS_NAMESPACE,
+        ..Example::named("metrics-apis")
+    };
     let before = everything(&cluster).expect("every kind");
     let notes = helm.run(&example.arguments("install"));
     for script in ["certificate.sh", "copy-ca.sh", "network-policy.sh"] {
@@ -107,7 +112,7 @@ fn an_upgrade_of_the_metrics_apis_keeps_what_the_scripts_wrote() {
     }
     let written = written(&cluster);
     assert!(written.iter().all(|text| !text.is_empty()), "{written:?}");
-    assert!(written[0].contains("ipBlock"), "{written:?}");
+    assert!(written[0].contains("192.0.2.10/32"), "{written:?}");
     let mut upgrade = example.arguments("upgrade");
     upgrade.extend(["--set", "config.target_percent=40"].map(str::to_owned));
     helm.run(&upgrade);
@@ -115,7 +120,13 @@ fn an_upgrade_of_the_metrics_apis_keeps_what_the_scripts_wrote() {
 
     helm.run(&["uninstall", example.release, "--namespace", example.namespace]);
     // The Secret with the certificate is the script's.
-    cluster.kubectl(&["delete", "secret", "burst-metrics-apis", "--namespace=istio-system"]);
+    cluster.kubectl(&[
+        "delete",
+        "secret",
+        "burst-metrics-apis",
+        "--namespace",
+        SCRIPTS_NAMESPACE,
+    ]);
     let mut kept = before;
     kept.insert("CustomResourceDefinition /externalmetricpolicies.burstmetrics.dev".into());
     kept.insert("APIService /v1alpha1.burstmetrics.dev".into());
@@ -146,6 +157,9 @@ spec:
   service: {name: prometheus-adapter, namespace: shop}
 ";
 
+/// Another namespace than the one that the scripts have by default.
+const SCRIPTS_NAMESPACE: &str = "istio-ingress";
+
 /// Runs a script of `istio/metrics-apis` as the user would.
 fn run_script(cluster: &ControlPlane, script: &str) {
     let kubectl = Part::Kubectl.path();
@@ -154,7 +168,7 @@ fn run_script(cluster: &ControlPlane, script: &str) {
     let output = Command::new(repository().join("istio/metrics-apis").join(script))
         .env("PATH", format!("{}:{path}", tools.display()))
         .env("KUBECONFIG", cluster.kubeconfig())
-        .env("NAMESPACE", "istio-system")
+        .env("NAMESPACE", SCRIPTS_NAMESPACE)
         .output()
         .expect("the script starts");
     assert!(
@@ -173,7 +187,7 @@ fn written(cluster: &ControlPlane) -> [String; 3] {
     ]
     .map(|[object, path]| {
         let path = format!("--output=jsonpath={path}");
-        cluster.kubectl(&["get", object, "--namespace=istio-system", &path])
+        cluster.kubectl(&["get", object, "--namespace", SCRIPTS_NAMESPACE, &path])
     })
 }
 
