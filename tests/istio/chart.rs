@@ -264,6 +264,47 @@ fn the_values_choose_what_the_role_and_the_module_are() {
 }
 
 #[test]
+fn null_in_the_configuration_removes_what_the_chart_sets() {
+    let helm = Helm::offline();
+    let more = [
+        "--set-json",
+        r#"config={"endpoints": null, "header": {"extra_keys": ["as-of"]}}"#,
+    ];
+    let objects = by_name(helm.render(Example::named("gateway"), &more));
+    let config = &objects["WasmPlugin istio-system/burst-metrics"]["spec"]["pluginConfig"];
+    assert_eq!(
+        config,
+        &json!({"cluster": "burst_kube_api", "header": {"extra_keys": ["as-of"]}})
+    );
+    // Without `endpoints` there is nothing to lock.
+    assert!(!objects.contains_key("AuthorizationPolicy istio-system/burst-metrics"));
+}
+
+#[test]
+fn a_release_for_another_gateway_has_nothing_of_istios_own() {
+    let helm = Helm::offline();
+    let example = Example {
+        namespace: "edge",
+        ..Example::named("metrics-apis-review")
+    };
+    let more = [
+        "--set",
+        "gateway.labels.istio=edge,gateway.serviceAccounts={edge},gateway.service=edge",
+    ];
+    let objects = helm.render(example, &more);
+    // The script has a default for a user who calls it.
+    let objects = objects.iter().filter(|object| object["kind"] != "ConfigMap");
+    let texts: Vec<_> = objects.map(Value::to_string).collect();
+    assert_eq!(texts.len(), 23);
+    for text in texts {
+        assert!(
+            !text.contains("ingressgateway") && !text.contains("istio-system"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn monitoring_is_the_files_of_the_repository() {
     let helm = Helm::offline();
     let file = |name| fs::read_to_string(repository().join("monitoring").join(name)).expect("a file");

@@ -46,7 +46,7 @@ fn the_api_server_accepts_every_example() {
 fn uninstall_leaves_nothing_behind_but_the_kind_of_the_policies() {
     let cluster = cluster();
     let helm = Helm::of(&cluster);
-    for file in ["own-gateway", "gateway-api", "header-only", "sidecar", "waypoint"] {
+    for file in ["own-gateway", "header-only", "waypoint"] {
         let example = Example::named(file);
         let before = everything(&cluster).expect("every kind");
         assert_notes(&helm.run(&example.arguments("install")), example);
@@ -65,27 +65,26 @@ fn uninstall_leaves_nothing_behind_but_the_kind_of_the_policies() {
 
 /// NOTES.txt says what to check, and warns of what Istio's agent does.
 fn assert_notes(printed: &str, example: Example) {
-    let doctor = match example.file {
-        "own-gateway" => Some("burstctl doctor --namespace burst-metrics --selector istio=burst-gateway"),
-        "gateway-api" => {
-            Some("burstctl doctor --namespace edge --selector gateway.networking.k8s.io/gateway-name=edge")
-        }
-        "header-only" => Some("burstctl doctor --namespace istio-system --selector istio=ingressgateway"),
-        _ => None,
-    };
-    let preview = match example.file {
-        "own-gateway" | "gateway-api" => "\n  burstctl preview\n",
-        _ => "\n  burstctl preview --namespace shop\n",
+    let (preview, check) = match example.file {
+        "own-gateway" => (
+            "\n  burstctl preview\n",
+            "\n  burstctl doctor --namespace burst-metrics --selector istio=burst-gateway\n",
+        ),
+        "header-only" => (
+            "\n  burstctl preview --namespace shop\n",
+            "\n  burstctl doctor --namespace istio-system --selector istio=ingressgateway\n",
+        ),
+        _ => (
+            "\n  burstctl preview --namespace shop\n",
+            "\n  kubectl exec --namespace shop POD -c istio-proxy -- ",
+        ),
     };
     if example.file == "own-gateway" {
         let readme = fs::read_to_string(helm::chart().join("README.md")).expect("a file");
         let (_, notes) = printed.split_once("NOTES:\n").expect("notes");
         assert!(readme.contains(notes.trim()), "not in the README:\n{notes}");
     }
-    for part in [Some(preview), doctor, Some("these proxies answer 403 to every request")]
-        .into_iter()
-        .flatten()
-    {
+    for part in [preview, check, "these proxies answer 403 to every request"] {
         assert!(printed.contains(part), "{part:?} is not in:\n{printed}");
     }
 }
