@@ -13,6 +13,7 @@ mod shop;
 
 mod chart;
 mod chart_release;
+mod chart_values;
 mod deploy;
 mod envoy_gateway;
 mod forms;

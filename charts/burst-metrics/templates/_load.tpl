@@ -22,7 +22,11 @@ The objects of a file, as JSON {"objects": […]}. Arguments: root, file; replac
 {{- end -}}
 {{- $objects := list -}}
 {{- range splitList "\n---\n" $text -}}
-{{- $objects = append $objects (fromYaml .) -}}
+{{- $object := fromYaml . -}}
+{{- if not (get $object "kind") -}}
+{{- fail (printf "files/%s: %s" $.file (get $object "Error")) -}}
+{{- end -}}
+{{- $objects = append $objects $object -}}
 {{- end -}}
 {{- dict "objects" $objects | toJson -}}
 {{- end -}}
