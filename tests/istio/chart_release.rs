@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A controller of the API server may need a moment for a kind that is gone.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(120);
 
 /// Kinds of which the API server itself creates and renews objects.
 const VOLATILE: [&str; 3] = ["events", "events.events.k8s.io", "leases.coordination.k8s.io"];
