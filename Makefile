@@ -11,7 +11,7 @@ help: ## list the targets
 
 # Two parts are installed at a time, because linkers and downloads leave cores idle. The large parts come first. A part that
 # shares packages with another comes after it, and finds them in Go's build cache.
-PARTS := control-plane istiod oracle prometheus wasm-bindgen cargo-deny envoy wasm-target chromium wasm-fetch tools pre-commit
+PARTS := control-plane istiod oracle prometheus helm wasm-bindgen cargo-deny envoy wasm-target chromium wasm-fetch tools pre-commit
 .PHONY: setup
 setup: ## install what the tests need: Wasm target, Envoy, control plane, tools (10 to 20 minutes the first time)
 	@$(MAKE) --jobs=2 --no-print-directory $(PARTS:%=setup-%)

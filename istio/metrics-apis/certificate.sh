@@ -4,7 +4,7 @@
 # and set the annotation cert-manager.io/inject-ca-from on the APIServices.
 set -eu
 
-namespace=istio-system
+namespace=${NAMESPACE:-istio-system}
 service=burst-metrics-apis
 name=$service.$namespace.svc
 
@@ -20,10 +20,18 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -
     -subj "/CN=$name" -addext "subjectAltName=DNS:$name" -addext basicConstraints=critical,CA:false \
     -keyout tls.key -out tls.crt 2>openssl.log || { cat openssl.log >&2; exit 1; }
 
+# Another server may have one of the groups.
+apis=$(kubectl get apiservices --output \
+    "jsonpath={range .items[?(@.spec.service.name==\"$service\")]}{.metadata.name}{\"\\n\"}{end}")
+[ -n "$apis" ] || {
+    echo "no APIService names the Service $service: apply the set or install the chart first" >&2
+    exit 1
+}
+
 # The authority comes first, so that the API server trusts the certificate at any time.
 patch="{\"spec\":{\"caBundle\":\"$(base64 <ca.crt | tr -d '\n')\"}}"
-for api in v1beta1.custom v1beta2.custom v1beta1.external; do
-    kubectl patch apiservice "$api.metrics.k8s.io" --type=merge --patch "$patch"
+for api in $apis; do
+    kubectl patch apiservice "$api" --type=merge --patch "$patch"
 done
 kubectl create secret tls "$service" --cert=tls.crt --key=tls.key --dry-run=client --output=yaml |
     kubectl apply --server-side --force-conflicts --namespace "$namespace" --filename -

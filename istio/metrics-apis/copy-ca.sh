@@ -3,7 +3,7 @@
 # the proxies without a restart. copy-ca.yaml runs this script; run it yourself to copy the CA at once.
 set -eu
 
-namespace=istio-system
+namespace=${NAMESPACE:-istio-system}
 secret=burst-metrics-apis-cacert
 
 ca=$(kubectl get configmap extension-apiserver-authentication --namespace kube-system \

@@ -3,6 +3,7 @@
 # Service `kubernetes`. copy-ca.yaml runs it every ten minutes; run it yourself once after `kubectl apply`.
 set -eu
 
+namespace=${NAMESPACE:-istio-system}
 addresses=$(kubectl get endpointslices --namespace default --selector kubernetes.io/service-name=kubernetes \
     --output 'jsonpath={range .items[*].endpoints[*]}{.addresses[0]}{"\n"}{end}')
 [ -n "$addresses" ] || {
@@ -19,5 +20,5 @@ for address in $addresses; do
     esac
     from="$from,{\"ipBlock\":{\"cidr\":\"$block\"}}"
 done
-kubectl patch networkpolicy burst-metrics-apis --namespace istio-system --type=json \
+kubectl patch networkpolicy burst-metrics-apis --namespace "$namespace" --type=json \
     --patch "[{\"op\":\"replace\",\"path\":\"/spec/ingress/0/from\",\"value\":[$from]}]"

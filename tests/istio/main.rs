@@ -5,11 +5,15 @@
 
 mod certificates;
 mod hbone;
+mod helm;
 mod mesh;
 mod sds;
 mod shipped;
 mod shop;
 
+mod chart;
+mod chart_release;
+mod chart_values;
 mod deploy;
 mod envoy_gateway;
 mod forms;

@@ -155,7 +155,7 @@ fn wait_for_headroom(mesh: &Mesh, value: &str) {
 
 /// The EndpointSlices that a real kube-apiserver publishes about itself, which the API servers of the tests do not. No
 /// network plugin enforces the policy here; the test reads only its content.
-const API_SERVERS: &str = "
+pub(crate) const API_SERVERS: &str = "
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}

@@ -31,6 +31,8 @@ pub enum Part {
     Prometheus,
     /// Its tool, which checks and tests rules.
     Promtool,
+    /// The package manager of Kubernetes.
+    Helm,
     /// The program that runs hooks before a commit.
     PreCommit,
 }
@@ -46,7 +48,7 @@ struct Names {
 
 impl Part {
     /// Every part.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Envoy,
         Self::EnvoyOldest,
         Self::Etcd,
@@ -57,6 +59,7 @@ impl Part {
         Self::Crane,
         Self::Prometheus,
         Self::Promtool,
+        Self::Helm,
         Self::PreCommit,
     ];
 
@@ -125,6 +128,7 @@ impl Part {
                 | Self::Crane
                 | Self::Prometheus
                 | Self::Promtool
+                | Self::Helm
                 | Self::PreCommit
         );
         let path = given("KUBEBUILDER_ASSETS")
@@ -181,6 +185,13 @@ impl Part {
             },
             Self::Prometheus => prometheus("BURST_PROMETHEUS", "prometheus"),
             Self::Promtool => prometheus("BURST_PROMTOOL", "promtool"),
+            Self::Helm => Names {
+                variable: "BURST_HELM",
+                version: "HELM_VERSION",
+                folder: "helm",
+                binary: "helm",
+                script: "setup/helm",
+            },
             Self::PreCommit => Names {
                 variable: "BURST_PRE_COMMIT",
                 version: "PRE_COMMIT_VERSION",
