@@ -18,8 +18,8 @@ const LIFECYCLE: [&str; 9] = [
 ];
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
-/// the live page.
-const FULL: u64 = 1_105_000;
+/// load reports.
+const FULL: u64 = 1_115_000;
 const HEADER_ONLY: u64 = 555_000;
 
 fn exports(file: &str) -> Vec<String> {
