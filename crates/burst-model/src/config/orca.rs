@@ -75,6 +75,10 @@ impl OrcaConfig {
                           `always`, or put the full module on the public port";
             return Err(invalid("orca.when", reason));
         }
+        if artifact == Artifact::HeaderOnly && raw.upstream == OrcaUpstream::Merge {
+            let reason = "`merge` needs the full module; set `replace` or `keep`";
+            return Err(invalid("orca.upstream", reason));
+        }
         if [HEADER, HEADER_BIN].contains(&header) {
             let reason = format_args!("{header:?} is a header of `orca`; choose another name");
             return Err(invalid("header.name", reason));
@@ -153,6 +157,10 @@ mod tests {
                 "{refused}"
             );
         }
+        assert_eq!(
+            parse(r#","orca":{"when":"always","upstream":"merge"}"#, Artifact::HeaderOnly),
+            Err("orca.upstream: `merge` needs the full module; set `replace` or `keep`".to_owned())
+        );
         assert!(matches!(
             parse(r#","orca":{"when":"always"}"#, Artifact::HeaderOnly),
             Ok(Some(_))

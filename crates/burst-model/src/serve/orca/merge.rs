@@ -20,6 +20,10 @@ pub(super) enum Merged {
 }
 
 pub(super) fn merge(sent: &[u8], report: &OrcaReport) -> Merged {
+    // Its configuration cannot ask for this.
+    if cfg!(feature = "header-only") {
+        return Merged::NotRead;
+    }
     if sent.len() > MAX_BYTES || sent.starts_with(b"BIN ") {
         return Merged::NotRead;
     }
@@ -40,9 +44,8 @@ fn merge_text(metrics: &str, report: &OrcaReport) -> Option<String> {
     let mut text = "TEXT ".to_owned();
     for metric in metrics.split(',').map(str::trim).filter(|metric| !metric.is_empty()) {
         let (name, value) = metric.split_once(['=', ':'])?;
-        let number: f64 = value.trim().parse().ok()?;
         // A reader refuses a report with two values of a metric.
-        let is_valid = is_name(name) && number.is_finite() && known.insert(name);
+        let is_valid = is_name(name) && is_number(value.trim()) && known.insert(name);
         is_valid.then_some(())?;
         text.push_str(metric);
         text.push(',');
@@ -59,6 +62,19 @@ fn merge_text(metrics: &str, report: &OrcaReport) -> Option<String> {
 
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Whether this is a decimal number. The standard library's parser of floating-point numbers would make the module larger.
+fn is_number(text: &str) -> bool {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = unsigned(mantissa).split_once('.').unwrap_or((unsigned(mantissa), ""));
+    let parts = [whole, fraction, unsigned(exponent)];
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.into_iter().all(is_digits) && !unsigned(exponent).is_empty() && !(whole.is_empty() && fraction.is_empty())
+}
+
+fn unsigned(number: &str) -> &str {
+    number.strip_prefix(['-', '+']).unwrap_or(number)
 }
 
 type Fields = BTreeMap<String, Box<RawValue>>;

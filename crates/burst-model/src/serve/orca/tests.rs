@@ -213,8 +213,8 @@ fn a_merged_report_has_what_the_upstream_says_and_what_it_lacks() {
     let json_named = r#""burst.current":1,"burst.max":5,"burst.target":4,"burst.utilization":0.2"#;
     for (sent, merged) in [
         (
-            "TEXT cpu_utilization=0.5, rps_fractional:7".to_owned(),
-            format!("TEXT cpu_utilization=0.5,rps_fractional:7,application_utilization=0.2,{named}"),
+            "TEXT cpu_utilization=5.e-1, rps_fractional:+.7E1".to_owned(),
+            format!("TEXT cpu_utilization=5.e-1,rps_fractional:+.7E1,application_utilization=0.2,{named}"),
         ),
         (
             "TEXT application_utilization=0.7,named_metrics.queue=3".to_owned(),
@@ -251,6 +251,10 @@ fn a_report_that_no_reader_can_use_is_replaced_and_a_long_one_is_left() {
         "TEXT cpu_utilization",
         "TEXT cpu_utilization=",
         "TEXT =1",
+        "TEXT eps=.",
+        "TEXT eps=1e",
+        "TEXT eps=--1",
+        "TEXT eps=1.2.3",
         "TEXT cpu_utilization=NaN",
         "TEXT cpu_utilization=inf",
         "TEXT eps=1,eps=1",
