@@ -4,6 +4,7 @@ use crate::host::{self, CalloutAnswer};
 use crate::local_reply;
 use crate::long_polls::{LongPollGuard, LongPolls};
 use crate::metrics_apis::{Disposition, MetricsApis, PendingStream};
+use crate::overflow::{Overflow, Route};
 use crate::requests::{self, RequestCounter};
 use crate::shared_data::{InFlightRequest, View};
 use crate::vm::{self, BulkPermit};
@@ -70,6 +71,7 @@ pub(crate) struct Handler {
     /// If the metrics APIs are configured.
     metrics_apis: Option<Rc<MetricsApis>>,
     long_polls: Rc<LongPolls>,
+    overflow: Overflow,
 }
 
 impl Handler {
@@ -79,6 +81,7 @@ impl Handler {
             counter: requests::counter(&view.config),
             metrics_apis: MetricsApis::new(view).map(Rc::new),
             long_polls: Rc::default(),
+            overflow: Overflow::new(view),
         }
     }
 
@@ -89,8 +92,9 @@ impl Handler {
         }
     }
 
-    /// Takes what the leader published for the metrics APIs.
+    /// Takes what the leader published for the metrics APIs, and notes whether requests can overflow.
     pub(crate) fn refresh(&self, now: Time) {
+        self.overflow.refresh();
         if let Some(apis) = &self.metrics_apis {
             apis.refresh(now);
         }
@@ -128,6 +132,7 @@ impl Handler {
         if host::request_header("x-burst-test-trap").is_some() {
             host::trap();
         }
+        let origin = self.overflow.take_header();
         if let Some((state, action)) = self.handle_metrics_request(stream) {
             return (Some(state), action);
         }
@@ -138,7 +143,11 @@ impl Handler {
         if let Some(state) = self.answer_endpoint(stream) {
             return (Some(state), Action::Pause);
         }
-        let in_flight = self.count_in_flight();
+        let in_flight = match self.overflow.route(origin, &ProxyHints) {
+            Route::Unchanged => self.count_in_flight(),
+            // It does not go to the Service that it would be counted for.
+            Route::Changed => None,
+        };
         let has_gate_header = self.has_gate_header();
         let state = (has_gate_header || in_flight.is_some()).then(|| StreamState {
             flags: StreamFlags {

@@ -23,6 +23,7 @@ mod local_reply;
 mod log;
 mod long_polls;
 mod metrics_apis;
+mod overflow;
 mod requests;
 mod root;
 mod shared_data;

@@ -26,6 +26,7 @@ mod header_only;
 mod limits;
 mod mapping;
 mod metrics_apis;
+mod overflow;
 mod overload;
 mod pages;
 mod polling;

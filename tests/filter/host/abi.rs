@@ -432,6 +432,13 @@ extern "C" fn proxy_call_foreign_function(
     size: *mut usize,
 ) -> Status {
     let known = text(name, name_size) == "clear_route_cache";
+    if known {
+        with(|vm| {
+            if let Some(stream) = vm.stream() {
+                stream.route_cleared = true;
+            }
+        });
+    }
     bytes_result(known.then(Vec::new).ok_or(Status::NotFound), data, size)
 }
 

@@ -15,6 +15,7 @@ mod log;
 mod long_polls;
 mod metrics_apis;
 mod outage;
+mod overflow;
 mod overload;
 mod publishing;
 mod quarantine;

@@ -5,6 +5,7 @@ mod aliases;
 pub(crate) mod duration;
 mod metrics_apis;
 mod origin;
+mod overflow;
 mod policies;
 mod raw;
 mod request_path;
@@ -14,6 +15,7 @@ mod validate;
 mod value;
 
 pub use origin::Origin;
+pub use overflow::{OverflowConfig, OverflowKey};
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
 pub use request_path::RequestPath;
 pub use requests::{HubConfig, RequestsConfig};
@@ -76,6 +78,8 @@ pub struct Config {
     pub requests: Option<RequestPath<RequestsConfig>>,
     /// The custom and external metrics APIs; `None` if they are disabled.
     pub metrics_apis: Option<RequestPath<MetricsApisConfig>>,
+    /// What overflows to another cluster; `None` if nothing does.
+    pub overflow: Option<RequestPath<OverflowConfig>>,
 }
 
 /// How the Kubernetes API is called, or the hub.
@@ -96,7 +100,7 @@ pub struct Content {
     pub sources: Vec<Source>,
     /// The target load as a percentage of the maximum.
     pub target: Percent,
-    /// The signals that the header or the endpoints show.
+    /// The signals that the header or the endpoints show, or that the filter acts on.
     pub signals: SignalSet,
 }
 

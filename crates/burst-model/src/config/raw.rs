@@ -3,6 +3,7 @@
 
 use super::RequestPath;
 use super::aliases::RawAliases;
+use super::overflow::RawOverflow;
 use burst_kube::{Signal, only_from_objects, only_from_strings};
 use burst_policy::DefaultDecision;
 use burst_policy::raw::RawInlinePolicy;
@@ -34,6 +35,7 @@ pub(crate) struct RawConfig {
     pub(crate) endpoints: RawEndpoints,
     pub(crate) requests: Option<RequestPath<RawRequests>>,
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,
+    pub(crate) overflow: Option<RequestPath<RawOverflow>>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]

@@ -1,10 +1,11 @@
 //! Turns a [`RawConfig`] into a [`Config`]: defaults and limits, with the reason for each.
 
 use super::raw::{self, RawConfig};
-use super::value::{invalid, path, text, time, within};
+use super::value::{header_name, invalid, path, text, time, within};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, Origin, RequestPath, RequestsConfig, SyncConfig, metrics_apis, policies,
+    MetricsApisConfig, Origin, OverflowConfig, RequestPath, RequestsConfig, SyncConfig, metrics_apis, overflow,
+    policies,
 };
 use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
@@ -69,6 +70,11 @@ impl Config {
             .map(|raw| RequestsConfig::check(raw.into_inner(), artifact))
             .transpose()?
             .and_then(RequestPath::new);
+        let overflow = raw
+            .overflow
+            .map(|raw| OverflowConfig::check(raw.into_inner(), artifact))
+            .transpose()?
+            .and_then(RequestPath::new);
         let counting = requests.as_deref().map(RequestsConfig::counting);
         let metrics_apis = metrics_apis::check(raw.metrics_apis, &content.sources, counting, artifact)?;
         let chain = |apis: &MetricsApisConfig| apis.filter_chain.clone();
@@ -94,6 +100,7 @@ impl Config {
             endpoints: endpoints(&raw.endpoints, artifact)?,
             requests,
             metrics_apis,
+            overflow,
         })
     }
 }
@@ -138,7 +145,9 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<Content, ConfigError> {
     }
     let header_keys = raw.header.extra_keys.iter().filter_map(|key| key.signal());
     // The header-only module shows no fields. It keeps them for the full module beside it, which may have the same settings.
-    let signals: SignalSet = header_keys.chain(raw.endpoints.extra_fields.iter().copied()).collect();
+    let signals = header_keys.chain(raw.endpoints.extra_fields.iter().copied());
+    let overflow = raw.overflow.iter().flat_map(|_| overflow::SIGNALS);
+    let signals: SignalSet = signals.chain(overflow).collect();
     let kept = KeptFields {
         // Only the metrics APIs select by labels.
         labels: raw.metrics_apis.is_some(),
@@ -278,15 +287,6 @@ fn header(raw: raw::RawHeader, artifact: Artifact) -> Result<HeaderConfig, Confi
         condition,
         upstream: raw.upstream.unwrap_or_default(),
     })
-}
-
-/// Checks a field name of RFC 9110, and returns it in lower case, as Envoy stores it.
-fn header_name(key: &str, name: &str) -> Result<String, ConfigError> {
-    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(is_token) {
-        return Err(invalid(key, format_args!("{name:?} is not a valid header name")));
-    }
-    Ok(name.to_ascii_lowercase())
 }
 
 fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<RequestPath<EndpointsConfig>>, ConfigError> {

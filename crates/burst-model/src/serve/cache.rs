@@ -4,6 +4,7 @@
 use super::bulk_body::BulkBody;
 use super::format::{Format, Rendered, Rows};
 use super::header::{self, LastRead};
+use super::overflow::{Observation, Share, Shares};
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
 use crate::kube::Source;
@@ -59,6 +60,8 @@ pub struct CachedUpstream {
     /// The numbers behind the header, for signals that act on them. `None` if they are not known or the snapshot is stale: a
     /// signal disappears then.
     pub numbers: Option<FreshNumbers>,
+    /// The requests that overflow to another cluster.
+    pub overflow: Share,
 }
 
 /// The numbers of a row in a snapshot that is not stale.
@@ -84,6 +87,10 @@ pub struct ServingCache {
     shown_age: Option<Duration>,
     /// The lists that were never read or cannot be, by their index in the configuration.
     unread_lists: Vec<usize>,
+    /// By Service, what overflows.
+    shares: Shares,
+    /// When the shares were computed, in whole seconds, so that all VMs compute them for the same times.
+    shares_at: Time,
     /// By the name of the Envoy cluster.
     clusters: UpstreamCache<Box<[u8]>>,
     /// By Service, for clusters with endpoints of several Services.
@@ -157,7 +164,18 @@ impl ServingCache {
         // A new `as_of` clears the headers even if they do not show it: the control plane may send the metadata of a new
         // Service later than the snapshot, so a cluster's mapping must be resolved again.
         let age_changed = shown_age != self.shown_age;
-        if staleness_changed || age_changed || as_of != self.as_of || unread_lists != self.unread_lists {
+        if freshness != Freshness::Fresh {
+            self.shares.clear();
+        }
+        let shares_at = Time::from_unix_millis(now.unix_seconds().saturating_mul(1000));
+        let shares_changed = !self.shares.is_empty() && shares_at != self.shares_at;
+        self.shares_at = shares_at;
+        if shares_changed
+            || staleness_changed
+            || age_changed
+            || as_of != self.as_of
+            || unread_lists != self.unread_lists
+        {
             self.clear_upstreams();
         }
         (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
@@ -248,17 +266,40 @@ impl ServingCache {
         insert_upstream(&mut self.services, service.clone(), upstream)
     }
 
-    fn look_up(&self, config: &Config, targets: Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
-        let numbers = targets.as_ref().ok().and_then(|targets| self.fresh_numbers(targets));
-        let header = targets.and_then(|targets| self.make_header(config, &targets));
-        CachedUpstream { header, numbers }
+    fn look_up(&mut self, config: &Config, targets: Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
+        let fresh = targets.as_ref().ok().and_then(|targets| self.fresh_numbers(targets));
+        let overflow = fresh.map(|(target, numbers)| self.share(config, target, numbers));
+        let header = targets.as_ref().map_err(|absence| *absence);
+        CachedUpstream {
+            header: header.and_then(|targets| self.make_header(config, targets)),
+            numbers: fresh.map(|(_, numbers)| numbers),
+            overflow: overflow.unwrap_or_default(),
+        }
     }
 
-    /// The numbers of the first target that has a load.
-    fn fresh_numbers(&self, targets: &[UpstreamTarget]) -> Option<FreshNumbers> {
+    /// What overflows of the requests for a target.
+    fn share(&mut self, config: &Config, target: &UpstreamTarget, numbers: FreshNumbers) -> Share {
+        let Some(overflow) = config.overflow.as_deref() else {
+            return Share::NONE;
+        };
+        let FreshNumbers { load, signals } = numbers;
+        let seen = Observation {
+            load,
+            signals,
+            peer_headroom: None,
+        };
+        let (section, name) = section_and_name(target);
+        let key = format!("{section}/{name}");
+        self.shares.update(overflow, &key, &seen, self.shares_at)
+    }
+
+    /// The first target that has a load, and its numbers.
+    fn fresh_numbers<'a>(&self, targets: &'a [UpstreamTarget]) -> Option<(&'a UpstreamTarget, FreshNumbers)> {
         let snapshot = self.snapshot.as_ref().filter(|_| self.freshness == Freshness::Fresh)?;
-        let Entry { load, signals, .. } = targets.iter().find_map(|target| entry(snapshot, target))?;
-        Some(FreshNumbers { load, signals })
+        targets.iter().find_map(|target| {
+            let Entry { load, signals, .. } = entry(snapshot, target)?;
+            Some((target, FreshNumbers { load, signals }))
+        })
     }
 
     fn clear_upstreams(&mut self) {

@@ -6,6 +6,7 @@ pub mod cache;
 mod format;
 pub mod header;
 mod local_reply;
+pub mod overflow;
 pub mod page;
 
 pub use bulk_body::BulkBody;
