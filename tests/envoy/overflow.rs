@@ -142,8 +142,10 @@ impl Clusters {
 
     /// Writes that demand as the HPA controller does, and waits until the filter has read it.
     fn measure(&mut self, demand: usize) {
-        let replicas = demand.clamp(1, MAX);
-        let utilization = (demand * 100).div_euclid(replicas);
+        let demand = demand.max(1);
+        let replicas = demand.min(MAX);
+        // A little less than 1 % for each request: the filter rounds up, and so do the floats of both.
+        let utilization = (demand * 100 - 1).div_euclid(replicas);
         let cpu = json!({"name": "cpu", "current": {"averageUtilization": utilization}});
         let status = json!({
             "currentReplicas": replicas, "desiredReplicas": replicas,
