@@ -254,7 +254,7 @@ impl ServingCache {
             return known.clone();
         }
         let targets = config.upstreams.resolve(cluster, hints).map_err(Absence::Unmapped);
-        let upstream = self.look_up(config, targets);
+        let upstream = self.look_up(config, &targets);
         insert_upstream(&mut self.clusters, cluster.into(), upstream)
     }
 
@@ -262,11 +262,11 @@ impl ServingCache {
         if let Some(known) = self.services.get(service) {
             return known.clone();
         }
-        let upstream = self.look_up(config, Ok(vec![UpstreamTarget::Service(service.clone())]));
+        let upstream = self.look_up(config, &Ok(vec![UpstreamTarget::Service(service.clone())]));
         insert_upstream(&mut self.services, service.clone(), upstream)
     }
 
-    fn look_up(&mut self, config: &Config, targets: Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
+    fn look_up(&mut self, config: &Config, targets: &Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
         let fresh = targets.as_ref().ok().and_then(|targets| self.fresh_numbers(targets));
         let overflow = fresh.map(|(target, numbers)| self.share(config, target, numbers));
         let header = targets.as_ref().map_err(|absence| *absence);

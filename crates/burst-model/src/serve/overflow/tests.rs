@@ -28,6 +28,12 @@ fn second(n: usize) -> Time {
     T0.after(Duration::from_secs(n as u64))
 }
 
+/// Whole replicas.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
+fn whole(load: f64) -> u32 {
+    load.ceil() as u32
+}
+
 /// The share from 0 to 1.
 fn part(share: Share) -> f64 {
     share.0 as f64 / 2_f64.powi(64)
@@ -63,7 +69,7 @@ impl Plant {
         let now = self.stayed.len();
         let synced = (now - now % 15).saturating_sub(self.delay);
         let load = self.stayed.get(synced).or(self.stayed.last()).copied();
-        load.unwrap_or_default().ceil() as u32
+        whole(load.unwrap_or_default())
     }
 
     /// That load, in percent of the maximum, for so many seconds.
@@ -157,7 +163,7 @@ fn all_vms_come_to_the_same_share_also_one_that_starts_later() {
             assert_eq!((shares[0], shares[1]), (shares[1], shares[2]), "the same inputs");
             vms[2] = Shares::default();
         }
-        let seen = seen(100, 100, Some(demand.ceil() as u32));
+        let seen = seen(100, 100, Some(whole(demand)));
         for (vm, share) in vms.iter_mut().zip(&mut shares) {
             *share = part(vm.update(&config, "shop/web", &seen, second(now)));
         }
