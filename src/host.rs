@@ -56,8 +56,15 @@ pub(crate) fn cluster_name() -> Option<Vec<u8>> {
     request_path::property(b"xds\0cluster_name")
 }
 
-/// A host call of every request, without the SDK: its function copies the name twice, and panics on an unexpected status.
+/// Whether the request has a header, also an empty one.
+pub(crate) fn has_request_header(name: &str) -> bool {
+    request_path::request_header(name).is_some()
+}
+
+/// Host calls of every request, without the SDK: its functions copy names, panic on an unexpected status, and take an empty
+/// header for none.
 mod request_path {
+    use proxy_wasm::types::MapType;
     use std::ptr;
 
     const OK: u32 = 0;
@@ -65,6 +72,13 @@ mod request_path {
     #[link(wasm_import_module = "env")]
     unsafe extern "C" {
         fn proxy_get_property(path: *const u8, path_size: usize, value: *mut *mut u8, value_size: *mut usize) -> u32;
+        fn proxy_get_header_map_value(
+            map: MapType,
+            name: *const u8,
+            name_size: usize,
+            value: *mut *mut u8,
+            value_size: *mut usize,
+        ) -> u32;
     }
 
     /// An attribute. A NUL separates the parts of its path.
@@ -75,9 +89,32 @@ mod request_path {
         if status != OK || value.is_null() {
             return None;
         }
-        // SAFETY: the host allocated that many bytes by the SDK's `malloc`, which allocates as a `Vec` of that capacity does,
-        // wrote them all, and does not use them again.
-        Some(unsafe { Vec::from_raw_parts(value, size, size) })
+        // SAFETY: the host has written both.
+        Some(unsafe { owned(value, size) })
+    }
+
+    /// The first value of a header of the request.
+    pub(super) fn request_header(name: &str) -> Option<Vec<u8>> {
+        let (mut value, mut size) = (ptr::null_mut(), 0);
+        let map = MapType::HttpRequestHeaders;
+        // SAFETY: the host reads that many bytes of the name, and writes to both pointers if it returns `OK`.
+        let status =
+            unsafe { proxy_get_header_map_value(map, name.as_ptr(), name.len(), &raw mut value, &raw mut size) };
+        // SAFETY: the host has written both.
+        (status == OK).then(|| unsafe { owned(value, size) })
+    }
+
+    /// Takes bytes of the host. Null stands for none.
+    ///
+    /// # Safety
+    /// The host allocated that many bytes by the SDK's `malloc`, which allocates as a `Vec` of that capacity does, wrote them
+    /// all, and does not use them again.
+    unsafe fn owned(value: *mut u8, size: usize) -> Vec<u8> {
+        if value.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: as above.
+        unsafe { Vec::from_raw_parts(value, size, size) }
     }
 }
 
@@ -133,6 +170,18 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
 /// Sets the path of the request.
 pub(crate) fn set_request_path(path: &str) {
     let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, ":path", Some(path.as_bytes()));
+}
+
+/// Sets a header of the request, or removes all its values with `None`, and makes Envoy choose the route again.
+pub(crate) fn set_routing_header(name: &str, value: Option<&str>) {
+    let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, value.map(str::as_bytes));
+    // Envoy does that by itself for modules of ABI 0.2.1, and not for newer ones.
+    let _ = hostcalls::call_foreign_function("clear_route_cache", None);
+}
+
+/// The address of the client, with its port.
+pub(crate) fn source_address() -> Option<Vec<u8>> {
+    request_path::property(b"source\0address")
 }
 
 /// Continues a request that was paused.

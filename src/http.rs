@@ -6,6 +6,7 @@ use crate::load_report;
 use crate::local_reply;
 use crate::long_polls::{LongPollGuard, LongPolls};
 use crate::metrics_apis::{Disposition, MetricsApis, PendingStream};
+use crate::overflow::{Overflow, Route};
 use crate::requests::{self, RequestCounter};
 use crate::retry_after::RetryAfter;
 use crate::shared_data::{InFlightRequest, View};
@@ -77,6 +78,7 @@ pub(crate) struct Handler {
     metrics_apis: Option<Rc<MetricsApis>>,
     long_polls: Rc<LongPolls>,
     retry_after: RetryAfter,
+    overflow: Overflow,
 }
 
 impl Handler {
@@ -88,6 +90,7 @@ impl Handler {
             metrics_apis: MetricsApis::new(view, metrics_view).map(Rc::new),
             long_polls: Rc::default(),
             retry_after: RetryAfter::default(),
+            overflow: Overflow::new(view),
         }
     }
 
@@ -98,8 +101,9 @@ impl Handler {
         }
     }
 
-    /// Takes what the leader published for the metrics APIs.
+    /// Takes what the leader published for the metrics APIs, and notes whether requests can overflow.
     pub(crate) fn refresh(&self, now: Time) {
+        self.overflow.refresh();
         if let Some(apis) = &self.metrics_apis {
             apis.refresh(now);
         }
@@ -137,6 +141,7 @@ impl Handler {
         if host::request_header("x-burst-test-trap").is_some() {
             host::trap();
         }
+        let origin = self.overflow.take_header();
         if let Some((state, action)) = self.handle_metrics_request(stream) {
             return (Some(state), action);
         }
@@ -147,7 +152,11 @@ impl Handler {
         if let Some(state) = self.answer_endpoint(stream) {
             return (Some(state), Action::Pause);
         }
-        let in_flight = self.count_in_flight();
+        let in_flight = match self.overflow.route(origin, &ProxyHints) {
+            Route::Unchanged => self.count_in_flight(),
+            // It does not go to the Service that it would be counted for.
+            Route::Changed => None,
+        };
         let has_gate_header = self.has_gate_header();
         let flags = StreamFlags {
             has_gate_header,

@@ -26,6 +26,7 @@ mod local_reply;
 mod log;
 mod long_polls;
 mod metrics_apis;
+mod overflow;
 mod peers;
 mod requests;
 mod retry_after;

@@ -144,6 +144,10 @@ stats! {
         passed_on = "burst_fallback_request_total",
         quarantined_records = "burst_quarantined_records_total",
         insecure_refused = "burst_metrics_apis_insecure_total",
+        overflow_sent = "burst_overflow_sent_total",
+        overflow_dry_run = "burst_overflow_dry_run_total",
+        overflow_removed = "burst_overflow_removed_total",
+        overflow_stale = "burst_overflow_stale_total",
     }
     gauges {
         hub_proxies = "burst_hub_proxies",

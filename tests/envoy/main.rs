@@ -28,6 +28,7 @@ mod limits;
 mod mapping;
 mod metrics_apis;
 mod orca;
+mod overflow;
 mod overload;
 mod pages;
 mod peers;

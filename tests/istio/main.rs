@@ -23,6 +23,7 @@ mod interception;
 mod metrics_apis;
 mod names;
 mod network_policies;
+mod overflow;
 mod own_gateway;
 mod passthrough;
 mod rendered;

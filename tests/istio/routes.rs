@@ -45,7 +45,7 @@ spec:
 ";
 
 /// A Gateway API gateway. It replaces the ingress gateway at the proxy that serves the Service of that name.
-fn gateway_api(label: &str, namespace: &str, port: u16) -> String {
+pub(crate) fn gateway_api(label: &str, namespace: &str, port: u16) -> String {
     format!(
         "
 apiVersion: v1

@@ -45,6 +45,12 @@ impl Load {
 pub struct Percent(u8);
 
 impl Percent {
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
     /// Creates a percentage; `None` if it is not between 1 and 100.
     #[must_use]
     pub const fn new(percent: u8) -> Option<Self> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const TABLE: &str = include_str!("../../../docs/configuration.md");
 
 /// The objects of the configuration: a path in the table, and a configuration with an invalid key there.
-const OBJECTS: [(&str, &str); 20] = [
+const OBJECTS: [(&str, &str); 23] = [
     ("", r#"{"?":0}"#),
     ("sync.", r#"{"sync":{"?":0}}"#),
     ("hpas.", r#"{"hpas":{"?":0}}"#),
@@ -32,6 +32,7 @@ const OBJECTS: [(&str, &str); 20] = [
     ("metrics_apis.policies.", r#"{"metrics_apis":{"policies":{"?":0}}}"#),
     ("peers.", r#"{"peers":{"?":0}}"#),
     ("peers.read[].", r#"{"peers":{"read":[{"?":0}]}}"#),
+    ("overflow.", r#"{"overflow":{"?":0}}"#),
     ("requests.", r#"{"requests":{"?":0}}"#),
     ("requests.hub.", r#"{"requests":{"hub":{"?":0}}}"#),
     ("requests.accept.", r#"{"requests":{"accept":{"?":0}}}"#),

@@ -431,8 +431,16 @@ extern "C" fn proxy_call_foreign_function(
     data: *mut *mut u8,
     size: *mut usize,
 ) -> Status {
-    let known = text(name, name_size) == "clear_route_cache";
-    bytes_result(known.then(Vec::new).ok_or(Status::NotFound), data, size)
+    let called = host(|vm| match (text(name, name_size).as_str(), vm.stream()) {
+        ("clear_route_cache", stream) => {
+            if let Some(stream) = stream {
+                stream.route_cleared = true;
+            }
+            Ok(Vec::new())
+        }
+        _ => Err(Status::NotFound),
+    });
+    bytes_result(called, data, size)
 }
 
 // gRPC is not supported: every cluster is unknown to gRPC calls, so no token exists.

@@ -17,6 +17,11 @@ pub(super) fn open(root: u32, request: Request, route: Route) -> u32 {
     guest::create(id, root);
     on(id, |stream| stream.lent.request_headers = true);
     let action = guest::request_headers(id, headers, body == 0);
+    on(id, |stream| {
+        if stream.route_cleared {
+            stream.route = stream.routes.of(&stream.request.headers).clone();
+        }
+    });
     if flows_on(id, action) {
         on(id, |stream| stream.lent.request_headers = false);
         if body > 0 {

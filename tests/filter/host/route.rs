@@ -1,6 +1,6 @@
 //! The upstream of a request, and its properties in Envoy.
 
-use super::message::Response;
+use super::message::{Headers, Response};
 
 /// The destination of a request's route.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Route {
     /// Further properties that hold from the route's choice on, such as `xds.route_name`.
     pub(super) properties: Vec<(Vec<String>, Vec<u8>)>,
     pub(super) end: End,
+    /// A route before this one, for requests with that header.
+    pub(super) with_header: Option<(String, Box<Route>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +61,21 @@ impl Route {
             services: Vec::new(),
             properties: Vec::new(),
             end,
+            with_header: None,
+        }
+    }
+
+    /// Sends requests that have this header, whatever its value is, elsewhere.
+    pub(crate) fn or_with(mut self, header: &str, elsewhere: Self) -> Self {
+        self.with_header = Some((header.to_owned(), Box::new(elsewhere)));
+        self
+    }
+
+    /// The route of a request with these headers.
+    pub(super) fn of(&self, headers: &Headers) -> &Self {
+        match &self.with_header {
+            Some((name, elsewhere)) if headers.first(name).is_some() => elsewhere,
+            Some(_) | None => self,
         }
     }
 

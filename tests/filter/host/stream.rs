@@ -15,7 +15,13 @@ pub(super) struct Stream {
     /// The token of the callout, if this is a stream of an upstream filter.
     pub(super) callout: Option<u32>,
     pub(super) request: Request,
+    /// All routes.
+    pub(super) routes: Route,
+    /// The chosen one. Envoy chooses it before the filter sees the request, and shows it until the next filter asks for the
+    /// route.
     pub(super) route: Route,
+    /// Whether it has to be chosen again.
+    pub(super) route_cleared: bool,
     /// Set from the response phase on.
     pub(super) response: Option<Response>,
     /// The maps and bodies that the running callback may access.
@@ -55,8 +61,10 @@ impl Stream {
         Self {
             root,
             callout: None,
+            route: route.of(&request.headers).clone(),
+            routes: route,
+            route_cleared: false,
             request,
-            route,
             response: None,
             lent: Lent::default(),
             wanted_reply: None,

@@ -17,6 +17,7 @@ mod long_polls;
 mod metrics_apis;
 mod orca;
 mod outage;
+mod overflow;
 mod overload;
 mod parts;
 mod peers;

@@ -7,6 +7,7 @@ pub(crate) mod duration;
 mod metrics_apis;
 mod orca;
 mod origin;
+mod overflow;
 mod part;
 mod peers;
 mod policies;
@@ -21,6 +22,7 @@ mod value;
 pub use degraded::DegradedConfig;
 pub use orca::{OrcaConfig, OrcaFormat, OrcaUpstream, OrcaWhen};
 pub use origin::Origin;
+pub use overflow::{OverflowConfig, OverflowKey};
 pub use part::Part;
 pub use peers::{PeerConfig, PeersConfig};
 pub use raw::{Authorization, ExtraKey, OnStale, Role, SyncMode, UnknownExternal, UpstreamHeader};
@@ -99,6 +101,8 @@ pub struct Config {
     pub metrics_apis: Option<RequestPath<MetricsApisConfig>>,
     part: Part,
     hashes: Hashes,
+    /// What overflows to another cluster; `None` if nothing does.
+    pub overflow: Option<RequestPath<OverflowConfig>>,
 }
 
 /// How the Kubernetes API is called, or the hub.
@@ -119,7 +123,7 @@ pub struct Content {
     pub sources: Vec<Source>,
     /// The target load as a percentage of the maximum.
     pub target: Percent,
-    /// The signals that the header or the endpoints show, or other headers depend on.
+    /// The signals that the header or the endpoints show, or that the filter acts on.
     pub signals: SignalSet,
 }
 

@@ -5,6 +5,7 @@ use super::RequestPath;
 use super::aliases::RawAliases;
 use super::degraded::RawDegraded;
 use super::orca::RawOrca;
+use super::overflow::RawOverflow;
 use super::retry_after::RawRetryAfter;
 use burst_kube::{Signal, only_from_objects, only_from_strings};
 use burst_policy::DefaultDecision;
@@ -41,6 +42,7 @@ pub(crate) struct RawConfig {
     pub(crate) peers: Option<RequestPath<RawPeers>>,
     pub(crate) requests: Option<RequestPath<RawRequests>>,
     pub(crate) metrics_apis: Option<RequestPath<RawMetricsApis>>,
+    pub(crate) overflow: Option<RequestPath<RawOverflow>>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]

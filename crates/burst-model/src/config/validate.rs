@@ -3,11 +3,11 @@
 use super::part::{Hashes, Part};
 use super::peers::OwnClusters;
 use super::raw::{self, RawConfig};
-use super::value::{invalid, path, text, time, within};
+use super::value::{header_name, invalid, path, text, time, within};
 use super::{
     ApiConfig, Artifact, Config, ConfigError, Content, DegradedConfig, EndpointsConfig, HeaderCondition, HeaderConfig,
-    MetricsApisConfig, OrcaConfig, Origin, PeersConfig, RequestPath, RequestsConfig, RetryAfterConfig, SyncConfig,
-    metrics_apis, policies,
+    MetricsApisConfig, OrcaConfig, Origin, OverflowConfig, PeersConfig, RequestPath, RequestsConfig, RetryAfterConfig,
+    SyncConfig, metrics_apis, overflow, policies,
 };
 use crate::kube::{KeptFields, ObjectKind, Resource, Source};
 use crate::load::Percent;
@@ -72,6 +72,11 @@ impl Config {
             .map(|raw| RequestsConfig::check(raw.into_inner(), artifact))
             .transpose()?
             .and_then(RequestPath::new);
+        let overflow = raw
+            .overflow
+            .map(|raw| OverflowConfig::check(raw.into_inner(), artifact))
+            .transpose()?
+            .and_then(RequestPath::new);
         let counting = requests.as_deref().map(RequestsConfig::counting);
         let metrics_apis = metrics_apis::check(raw.metrics_apis, &content.sources, counting, artifact)?;
         let chain = |apis: &MetricsApisConfig| apis.filter_chain.clone();
@@ -116,6 +121,7 @@ impl Config {
             peers,
             requests,
             metrics_apis,
+            overflow,
             part: Part::default(),
             hashes: Hashes::default(),
         };
@@ -168,7 +174,9 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<(Content, Vec<Source>), C
     let fields = raw.endpoints.extra_fields.iter().copied();
     let degraded = raw.degraded.iter().map(|_| Signal::Demand);
     let retry_after = raw.retry_after.iter().flat_map(|_| [Signal::Demand, Signal::State]);
-    let signals: SignalSet = header_keys.chain(fields).chain(degraded).chain(retry_after).collect();
+    let overflow = raw.overflow.iter().flat_map(|_| overflow::SIGNALS);
+    let signals = header_keys.chain(fields).chain(degraded).chain(retry_after);
+    let signals: SignalSet = signals.chain(overflow).collect();
     let kept = KeptFields {
         // Only the metrics APIs select by labels.
         labels: raw.metrics_apis.is_some(),
@@ -309,15 +317,6 @@ fn header(raw: raw::RawHeader, artifact: Artifact) -> Result<HeaderConfig, Confi
         condition,
         upstream: raw.upstream.unwrap_or_default(),
     })
-}
-
-/// Checks a field name of RFC 9110, and returns it in lower case, as Envoy stores it.
-fn header_name(key: &str, name: &str) -> Result<String, ConfigError> {
-    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(is_token) {
-        return Err(invalid(key, format_args!("{name:?} is not a valid header name")));
-    }
-    Ok(name.to_ascii_lowercase())
 }
 
 fn endpoints(raw: &raw::RawEndpoints, artifact: Artifact) -> Result<Option<RequestPath<EndpointsConfig>>, ConfigError> {

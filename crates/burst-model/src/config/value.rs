@@ -49,6 +49,15 @@ pub(super) fn text(key: &str, text: &str) -> Result<String, ConfigError> {
     Ok(text.into())
 }
 
+/// Checks a field name of RFC 9110, and returns it in lower case, as Envoy stores it.
+pub(super) fn header_name(key: &str, name: &str) -> Result<String, ConfigError> {
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(invalid(key, format_args!("{name:?} is not a valid header name")));
+    }
+    Ok(name.to_ascii_lowercase())
+}
+
 /// Checks a path prefix, and returns it without a trailing slash.
 pub(super) fn path(key: &str, prefix: &str) -> Result<String, ConfigError> {
     let is_path = |b: u8| b.is_ascii_graphic() && !b"?#%".contains(&b);

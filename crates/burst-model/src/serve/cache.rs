@@ -8,6 +8,7 @@ use super::degraded::{Degradation, DegradedStates};
 use super::format::{Format, Rendered, Rows};
 use super::header::{self, LastRead};
 use super::orca::OrcaReport;
+use super::overflow::{Observation, Share, Shares};
 use super::retry_after::RetryDelays;
 use crate::config::{Config, ExtraKey, OnStale};
 use crate::index::{self, SERVICES};
@@ -72,6 +73,8 @@ pub struct CachedUpstream {
     pub retry_delays: Option<RetryDelays>,
     /// The load report, if `orca` is configured and there is one.
     pub orca: Option<OrcaReport>,
+    /// The requests that overflow to another cluster.
+    pub overflow: Share,
 }
 
 /// The numbers of a row in a snapshot that is not stale.
@@ -101,6 +104,10 @@ pub struct ServingCache {
     unread_lists: Vec<usize>,
     /// The request rates for load reports, by `namespace/name` of the Service. Empty if they are not known.
     rates: BTreeMap<String, ServiceRate>,
+    /// By Service, what overflows.
+    shares: Shares,
+    /// When the shares were computed, in whole seconds, so that all VMs compute them for the same times.
+    shares_at: Time,
     /// By the name of the Envoy cluster.
     clusters: UpstreamCache<Box<[u8]>>,
     /// By Service, for clusters with endpoints of several Services.
@@ -182,7 +189,18 @@ impl ServingCache {
         // A new `as_of` clears the headers even if they do not show it: the control plane may send the metadata of a new
         // Service later than the snapshot, so a cluster's mapping must be resolved again.
         let age_changed = shown_age != self.shown_age;
-        if staleness_changed || age_changed || as_of != self.as_of || unread_lists != self.unread_lists {
+        if freshness != Freshness::Fresh {
+            self.shares.clear();
+        }
+        let shares_at = Time::from_unix_millis(now.unix_seconds().saturating_mul(1000));
+        let shares_changed = !self.shares.is_empty() && shares_at != self.shares_at;
+        self.shares_at = shares_at;
+        if shares_changed
+            || staleness_changed
+            || age_changed
+            || as_of != self.as_of
+            || unread_lists != self.unread_lists
+        {
             self.clear_upstreams();
         }
         (self.as_of, self.freshness, self.unread_lists) = (as_of, freshness, unread_lists);
@@ -288,7 +306,7 @@ impl ServingCache {
             return known.clone();
         }
         let targets = config.upstreams.resolve(cluster, hints).map_err(Absence::Unmapped);
-        let upstream = self.look_up(config, targets);
+        let upstream = self.look_up(config, &targets);
         insert_upstream(&mut self.clusters, cluster.into(), upstream)
     }
 
@@ -296,25 +314,30 @@ impl ServingCache {
         if let Some(known) = self.services.get(service) {
             return known.clone();
         }
-        let upstream = self.look_up(config, Ok(vec![UpstreamTarget::Service(service.clone())]));
+        let upstream = self.look_up(config, &Ok(vec![UpstreamTarget::Service(service.clone())]));
         insert_upstream(&mut self.services, service.clone(), upstream)
     }
 
-    fn look_up(&mut self, config: &Config, targets: Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
-        let numbers = targets.as_ref().ok().and_then(|targets| self.fresh_numbers(targets));
+    fn look_up(&mut self, config: &Config, targets: &Result<Vec<UpstreamTarget>, Absence>) -> CachedUpstream {
+        let known = targets.as_ref().ok();
+        let fresh = known.and_then(|targets| self.fresh_numbers(targets));
+        let numbers = fresh.map(|(_, numbers)| numbers);
         let degradation = config.degraded.as_ref().and_then(|degraded| {
-            let row = self.row(targets.as_ref().ok()?)?;
+            let row = self.row(known?)?;
             Some(self.degraded.degradation(degraded, row, numbers))
         });
         let retry_delays = config.retry_after.as_ref().zip(numbers);
-        let orca = config.orca.and(targets.as_ref().ok().zip(numbers));
+        let orca = config.orca.and(known.zip(numbers));
         let orca = orca.and_then(|(targets, numbers)| OrcaReport::new(numbers.load, self.rate(targets)));
+        let overflow = fresh.map(|(target, numbers)| self.share(config, target, numbers));
+        let header = targets.as_ref().map_err(|absence| *absence);
         CachedUpstream {
-            header: targets.and_then(|targets| self.make_header(config, &targets)),
+            header: header.and_then(|targets| self.make_header(config, targets)),
             numbers,
             degradation,
             retry_delays: retry_delays.and_then(|(config, numbers)| RetryDelays::new(config, numbers)),
             orca,
+            overflow: overflow.unwrap_or_default(),
         }
     }
 
@@ -326,11 +349,38 @@ impl ServingCache {
         Some(format!("{section}/{name}"))
     }
 
-    /// The numbers of the first target that has a load.
-    fn fresh_numbers(&self, targets: &[UpstreamTarget]) -> Option<FreshNumbers> {
+    /// What overflows of the requests for a target.
+    fn share(&mut self, config: &Config, target: &UpstreamTarget, numbers: FreshNumbers) -> Share {
+        let Some(overflow) = config.overflow.as_deref() else {
+            return Share::NONE;
+        };
+        let FreshNumbers { load, signals } = numbers;
+        let seen = Observation {
+            load,
+            signals,
+            peer_headroom: self.peer_headroom(config, target),
+        };
+        let (section, name) = section_and_name(target);
+        let key = format!("{section}/{name}");
+        self.shares.update(overflow, &key, &seen, self.shares_at)
+    }
+
+    /// The replicas that peers can still add to a Service: none if no peer is fresh. `None` if there are no peers.
+    fn peer_headroom(&self, config: &Config, target: &UpstreamTarget) -> Option<u64> {
+        config.peers.as_ref()?;
+        let UpstreamTarget::Service(name) = target else {
+            return None;
+        };
+        Some(self.peers.headroom(&name.to_string()).map_or(0, |peers| peers.sum))
+    }
+
+    /// The first target that has a load, and its numbers.
+    fn fresh_numbers<'a>(&self, targets: &'a [UpstreamTarget]) -> Option<(&'a UpstreamTarget, FreshNumbers)> {
         let snapshot = self.snapshot.as_ref().filter(|_| self.freshness == Freshness::Fresh)?;
-        let Entry { load, signals, .. } = targets.iter().find_map(|target| entry(snapshot, target))?;
-        Some(FreshNumbers { load, signals })
+        targets.iter().find_map(|target| {
+            let Entry { load, signals, .. } = entry(snapshot, target)?;
+            Some((target, FreshNumbers { load, signals }))
+        })
     }
 
     /// The rate of the first target that is a Service, because requests are counted for that one.

@@ -8,6 +8,7 @@ mod format;
 pub mod header;
 mod local_reply;
 pub mod orca;
+pub mod overflow;
 pub mod page;
 pub mod retry_after;
 

@@ -348,3 +348,27 @@ fn a_load_report_has_the_rate_of_its_service_as_long_as_it_is_known() {
         "the snapshot is stale"
     );
 }
+
+#[test]
+fn requests_overflow_by_fresh_numbers_only_and_the_share_grows_once_a_second() {
+    let config = config(r#","overflow":{"ramp":"10s"}"#);
+    let mut cache = ServingCache::default();
+    let mut full = table(5);
+    for row in full.values_mut().flatten() {
+        row.signals.demand = Some(10);
+    }
+    cache.take(snapshot::write(&full, 1)).unwrap();
+    let mut overflow = |read: Time, now: Time| {
+        cache.refresh(&config, Some(&confirmed(read)), now);
+        cache.upstream(&config, b"web.shop", &()).overflow
+    };
+    let at = |millis| T0.after(Duration::from_millis(millis));
+    assert_eq!(overflow(T0, T0), Share::NONE, "the first look");
+    let first = overflow(T0, at(1_000));
+    assert!(first > Share::NONE);
+    assert_eq!(overflow(T0, at(1_900)), first);
+    assert!(overflow(T0, at(2_000)) > first);
+    assert_eq!(overflow(T0, at(70_000)), Share::NONE, "stale");
+    assert_eq!(overflow(at(71_000), at(71_000)), Share::NONE, "it starts anew");
+    assert!(overflow(at(71_000), at(72_000)) > Share::NONE);
+}
