@@ -159,7 +159,7 @@ fn an_active_health_check_moves_requests_away_from_a_full_service_and_back(versi
 /// A load that passes both marks all the time changes the preference of the front Envoy once in the hold time at most.
 #[test]
 fn a_sawtooth_load_makes_the_front_envoy_change_its_mind_once_in_the_hold_time() {
-    const CHANGES: usize = 4;
+    const CHANGES: u64 = 4;
     let (version, backend, other) = (Version::Tested, Backend::sample(), serve(Other::default()));
     let gateway = gateway(version, &backend);
     let times = [("interval: 10s", "interval: 1s")];
@@ -171,17 +171,15 @@ fn a_sawtooth_load_makes_the_front_envoy_change_its_mind_once_in_the_hold_time()
         // The gateway sees each tooth: the API sends the change at once.
         goes_elsewhere(&front);
         let is_degraded = front.stat(DEGRADED) == Some(1);
-        changes += usize::from(is_degraded != was_degraded);
+        changes += u64::from(is_degraded != was_degraded);
         was_degraded = is_degraded;
         changes >= CHANGES
     });
     let entered = || gateway.envoy.filter_stat("burst_degraded_entered_total");
-    wait::until(PATIENCE, "the gateway has counted", || {
-        entered() as usize >= CHANGES / 2
-    });
+    wait::until(PATIENCE, "the gateway has counted", || entered() >= CHANGES / 2);
     let (most, took) = (begin.elapsed().as_secs() / HOLD.as_secs() + 1, begin.elapsed());
     assert!(teeth > CHANGES * 2, "{teeth} teeth are no sawtooth");
-    assert!(changes as u64 <= most, "{changes} changes in {took:?}");
+    assert!(changes <= most, "{changes} changes in {took:?}");
     assert!(
         entered() <= most.div_ceil(2) + 1,
         "{} times full in {took:?}",
