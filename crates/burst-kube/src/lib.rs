@@ -29,6 +29,7 @@ pub mod name;
 pub mod object;
 pub mod outcome;
 pub mod page;
+pub mod pod;
 pub mod resource;
 pub mod response;
 pub mod size;

@@ -158,8 +158,8 @@ mod tests {
         }
 
         #[test]
-        fn any_item_is_parsed_without_a_panic(item in ".{0,200}", reads in 0..4) {
-            let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies][usize::try_from(reads).unwrap()];
+        fn any_item_is_parsed_without_a_panic(item in ".{0,200}", reads in 0..6) {
+            let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies, ObjectKind::EndpointSlices, ObjectKind::Pods][usize::try_from(reads).unwrap()];
             let _ = [true, false].map(|labels| Object::parse(reads, &item, labels));
         }
     }

@@ -49,7 +49,7 @@ pub fn produces_section(source: &Source, section: &str) -> bool {
         ObjectKind::Hpas => true,
         ObjectKind::Services => section == SERVICES,
         ObjectKind::Workloads => section == SERVICES || section == source.resource.plural,
-        ObjectKind::Policies => false,
+        ObjectKind::Policies | ObjectKind::EndpointSlices | ObjectKind::Pods => false,
     }
 }
 
@@ -116,7 +116,7 @@ fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> i
 fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> impl Iterator<Item = &'a Service> {
     objects(lists).filter_map(|object| match object {
         Object::Service(service) => Some(service),
-        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
+        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => None,
     })
 }
 
@@ -125,7 +125,11 @@ fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> Vec<
     let mut hpas: Vec<_> = objects(lists)
         .filter_map(|object| match object {
             Object::Hpa(hpa) => Some(hpa),
-            Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
+            Object::Service(_)
+            | Object::Workload(_)
+            | Object::Policy(_)
+            | Object::EndpointSlice(_)
+            | Object::Pod(_) => None,
         })
         .collect();
     sort_by(&mut hpas, |a, b| a.name.cmp(&b.name));
@@ -215,7 +219,7 @@ fn workloads<'a: 'b, 'b>(
         .flat_map(|(source, objects)| objects.iter().map(move |object| (&source.resource, &**object)))
         .filter_map(|(resource, object)| match object {
             Object::Workload(workload) => Some(ScaledWorkload::new(resource, workload, by_target)),
-            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
+            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => None,
         })
 }
 

@@ -202,7 +202,7 @@ impl IncrementalJoin {
                     );
                 }
             }
-            Object::Policy(_) => {}
+            Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => {}
         }
         rows
     }

@@ -33,21 +33,27 @@ impl IndexedObject {
     pub(super) fn hpa(&self) -> Option<&Hpa> {
         match &*self.object {
             Object::Hpa(hpa) => Some(hpa),
-            Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
+            Object::Service(_)
+            | Object::Workload(_)
+            | Object::Policy(_)
+            | Object::EndpointSlice(_)
+            | Object::Pod(_) => None,
         }
     }
 
     pub(super) fn service(&self) -> Option<&Service> {
         match &*self.object {
             Object::Service(service) => Some(service),
-            Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
+            Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => {
+                None
+            }
         }
     }
 
     pub(super) fn workload(&self) -> Option<&Workload> {
         match &*self.object {
             Object::Workload(workload) => Some(workload),
-            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
+            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => None,
         }
     }
 }
@@ -76,7 +82,7 @@ pub(super) fn index_keys(source: &Source, object: &Object) -> Vec<u64> {
             let is = hash(IndexKey::workload(&source.resource, name));
             [is].into_iter().chain(labels).collect()
         }
-        Object::Policy(_) => Vec::new(),
+        Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => Vec::new(),
     }
 }
 
