@@ -4,7 +4,7 @@
 use crate::json;
 use crate::label_text;
 use crate::name::{InvalidName, Name, ObjectName};
-use crate::pod::{EndpointSlice, PodMetadata, RawEndpointSlice, RawPod};
+use crate::pod::{EndpointSlice, PodObject, RawEndpointSlice, RawPod};
 use crate::resource::ObjectKind;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -28,7 +28,7 @@ pub enum Object {
     /// An EndpointSlice.
     EndpointSlice(EndpointSlice),
     /// The metadata of a Pod.
-    Pod(PodMetadata),
+    Pod(PodObject),
 }
 
 /// The workload that an HPA scales: kind, group and name. The version does not matter, as in the HPA controller.

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 /// The metadata of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PodMetadata {
+pub struct PodObject {
     /// Its namespace and name.
     pub name: ObjectName,
     /// `metadata.labels`, as [`LabelText`](crate::label_text::LabelText).
@@ -84,8 +84,8 @@ struct TargetRef<'a> {
 }
 
 impl RawPod<'_> {
-    pub(crate) fn pod(self) -> Result<PodMetadata, InvalidObject> {
-        Ok(PodMetadata {
+    pub(crate) fn pod(self) -> Result<PodObject, InvalidObject> {
+        Ok(PodObject {
             name: self.metadata.name()?,
             own_labels: self.metadata.labels(true)?,
         })
@@ -197,7 +197,7 @@ mod tests {
         let json = r#"{"kind":"PartialObjectMetadata","metadata":{"name":"web-0","namespace":"shop",
             "labels":{"app":"web","a":"b"}},"spec":"never sent"}"#;
         let pod = Object::parse(ObjectKind::Pods, json, false).unwrap();
-        let expected = PodMetadata {
+        let expected = PodObject {
             name: ObjectName::new("shop", "web-0").unwrap(),
             own_labels: "a=b,app=web".into(),
         };
