@@ -128,6 +128,7 @@ stats! {
         passed_on = "burst_fallback_request_total",
         quarantined_records = "burst_quarantined_records_total",
         insecure_refused = "burst_metrics_apis_insecure_total",
+        uncounted_endpoints = "burst_requests_uncounted_endpoint_total",
     }
     gauges {
         hub_proxies = "burst_hub_proxies",
@@ -141,6 +142,8 @@ stats! {
         refused_policy_namespaces = "burst_refused_policy_namespaces",
         unobserved_hpas = "burst_unobserved_hpas",
         overshadowed_hpas = "burst_overshadowed_hpas",
+        foreign_endpoints = "burst_foreign_endpoints",
+        disputed_pods = "burst_disputed_pods",
         snapshot_timestamp = "burst_snapshot_timestamp_seconds",
         snapshot_generation = "burst_snapshot_generation",
         leader_timestamp = "burst_leader_timestamp_seconds",
@@ -256,6 +259,8 @@ impl Stats {
         self.refused_policy_namespaces.set(totals.refused_policies);
         self.unobserved_hpas.set(totals.findings.unobserved);
         self.overshadowed_hpas.set(totals.findings.shadowed);
+        self.foreign_endpoints.set(totals.findings.foreign_endpoints);
+        self.disputed_pods.set(totals.findings.disputed_pods);
     }
 
     /// Shows whether the leader can read a list. The first call defines the gauge, so that a thread that never leads

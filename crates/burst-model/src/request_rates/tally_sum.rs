@@ -1,11 +1,13 @@
 //! Adds up tallies one by one, so that only one of them is in memory beside the sum. The sum has the limits of a tally,
 //! whatever names the tallies contain.
 
+use super::address_meter::MAX_ADDRESSES;
 use super::count::RequestCounts;
 use super::tally::{MAX_SERVICES, Tally};
-use super::text::{MAX_REPORT_BYTES, length};
+use super::text::{MAX_REPORT_BYTES, address_length, length};
 use crate::time::Time;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The sum of tallies. Its span is the longest of theirs, because a younger observer saw no requests before it started.
@@ -19,6 +21,46 @@ pub struct TallySum {
     span: Duration,
     tallies: usize,
     excluded: usize,
+    addresses: AddressSum,
+}
+
+/// The sum by address. It is complete or unknown: a part of it would be too small for some address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum AddressSum {
+    Known(BTreeMap<IpAddr, RequestCounts>),
+    /// A tally has no addresses, or there are too many.
+    Unknown,
+}
+
+impl Default for AddressSum {
+    fn default() -> Self {
+        Self::Known(BTreeMap::new())
+    }
+}
+
+impl AddressSum {
+    fn add(&mut self, addresses: Option<&[(IpAddr, RequestCounts)]>) {
+        let (Self::Known(sum), Some(addresses)) = (&mut *self, addresses) else {
+            *self = Self::Unknown;
+            return;
+        };
+        for (address, count) in addresses {
+            let sum = sum.entry(*address).or_default();
+            sum.requests = sum.requests.saturating_add(count.requests);
+            sum.rejected = sum.rejected.saturating_add(count.rejected);
+        }
+        if sum.len() > MAX_ADDRESSES {
+            *self = Self::Unknown;
+        }
+    }
+
+    /// The addresses, if they fit into a report that has this many bytes without them.
+    fn addresses(&self, length: usize) -> Option<Vec<(IpAddr, RequestCounts)>> {
+        let Self::Known(sum) = self else { return None };
+        let lengths = sum.iter().map(|(address, count)| address_length(address, count));
+        let length = lengths.fold(length, usize::saturating_add);
+        (length <= MAX_REPORT_BYTES).then(|| sum.iter().map(|(address, count)| (*address, *count)).collect())
+    }
 }
 
 impl TallySum {
@@ -28,6 +70,7 @@ impl TallySum {
         self.taken_at = Some(self.taken_at.map_or(tally.taken_at, |taken| taken.min(tally.taken_at)));
         self.span = self.span.max(tally.span);
         self.tallies = self.tallies.saturating_add(1);
+        self.addresses.add(tally.addresses.as_deref());
         for (name, count) in &tally.services {
             if let Some(sum) = self.services.get_mut(*name) {
                 *sum = sum.combine(*count);
@@ -64,6 +107,7 @@ impl TallySum {
             taken_at: self.taken_at?,
             span: self.span,
             services: services.map(|(name, count)| (&**name, *count)).collect(),
+            addresses: self.addresses.addresses(self.length),
         })
     }
 }
@@ -89,6 +133,7 @@ mod tests {
             taken_at: at(taken),
             span: Duration::from_secs(30),
             services: services.iter().map(|(name, counts)| (*name, count(*counts))).collect(),
+            addresses: None,
         }
     }
 
