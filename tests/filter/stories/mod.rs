@@ -16,6 +16,7 @@ mod long_polls;
 mod metrics_apis;
 mod outage;
 mod overload;
+mod pods;
 mod publishing;
 mod quarantine;
 mod recovery;
