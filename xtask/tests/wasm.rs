@@ -18,9 +18,9 @@ const LIFECYCLE: [&str; 9] = [
 ];
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
-/// the live page.
-const FULL: u64 = 1_105_000;
-const HEADER_ONLY: u64 = 555_000;
+/// `requests.pods`: EndpointSlices, addresses, and the metrics of pods.
+const FULL: u64 = 1_182_000;
+const HEADER_ONLY: u64 = 604_000;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");
