@@ -157,7 +157,7 @@ fn an_hpa_of_type_pods_scales_up_and_down() {
             "spec": {"clusterIP": "None", "ports": [{"port": 8080}]},
         });
         stage.cluster.apply(&format!("{namespace}\n---\n{service}"));
-        let metric = json!({"type": "Pods", "pods": {"metric": {"name": ALIAS}, "target": average(4)}});
+        let metric = json!({"type": "Pods", "pods": {"metric": {"name": ALIAS}, "target": average(2)}});
         let web = [Worker::new("web", metric)];
         web[0].create(&stage.cluster);
         let addresses = Addresses::default();

@@ -49,7 +49,7 @@ fn ask_selected(worker: &Vm, pods: &str, query: &str) -> (u16, Value) {
         .header("x-remote-user", "system:kube-aggregator")
         .header("accept", "application/json");
     let seen = worker.request(request, over_mutual_tls());
-    (seen.status(), serde_json::from_str(&seen.text()).unwrap())
+    (seen.status(), serde_json::from_str(seen.text()).unwrap())
 }
 
 /// The pods with a value, each as `NAME VALUE`.

@@ -154,6 +154,58 @@ mod tests {
         assert_eq!(TallySum::default().tally(9), None);
     }
 
+    /// A tally of so many requests to each of these addresses.
+    fn by_address(addresses: Vec<IpAddr>, requests: u64) -> Tally<'static> {
+        let count = RequestCounts {
+            requests,
+            ..RequestCounts::default()
+        };
+        Tally {
+            addresses: Some(addresses.into_iter().map(|address| (address, count)).collect()),
+            ..seen(100, &[])
+        }
+    }
+
+    #[test]
+    fn addresses_are_added_up_only_if_every_tally_has_them() {
+        let address = |last| IpAddr::from([10, 0, 0, last]);
+        let [one, two] = [
+            by_address(vec![address(1), address(2)], 3),
+            by_address(vec![address(2)], 4),
+        ];
+        let sum = |tallies: &[&Tally<'static>]| {
+            let addresses = total(tallies.iter().map(|tally| (*tally).clone()))
+                .tally(9)?
+                .addresses?;
+            Some(
+                addresses
+                    .iter()
+                    .map(|(address, count)| (*address, count.requests))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(sum(&[&one, &two]), Some(vec![(address(1), 3), (address(2), 7)]));
+        let without = seen(100, &[]);
+        assert_eq!((sum(&[&one, &without]), sum(&[&without, &one, &two])), (None, None));
+    }
+
+    #[test]
+    fn the_sum_of_too_many_addresses_is_unknown() {
+        let many = |count: usize| {
+            (0..count)
+                .map(|n| IpAddr::from(u32::try_from(n).unwrap().to_be_bytes()))
+                .collect()
+        };
+        let known = |count: usize| {
+            total([by_address(many(count), 1)])
+                .tally(9)
+                .unwrap()
+                .addresses
+                .is_some()
+        };
+        assert_eq!((known(MAX_ADDRESSES), known(MAX_ADDRESSES + 1)), (true, false));
+    }
+
     #[test]
     fn counts_become_rates_over_the_longest_span() {
         let mut young = seen(100, &[("shop/web", [30, 30, 1500])]);
