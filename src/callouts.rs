@@ -66,6 +66,8 @@ pub(crate) struct Callout {
 #[derive(Debug)]
 pub(crate) struct StreamCallout {
     pub(crate) path: String,
+    /// The `accept` header, if it is another one than that of the callout.
+    pub(crate) accept: Option<&'static str>,
     pub(crate) timeout: Duration,
 }
 
@@ -117,7 +119,7 @@ fn send(root: u32, mut callout: Callout) -> Option<(Purpose, CalloutEvent<'stati
     let is_readable = callout.stream.is_some();
     let form = callout.stream.take().filter(|_| HAS_UPSTREAM_FILTER.get());
     let timeout = form.as_ref().map_or(callout.timeout, |form| form.timeout);
-    let (result, sent_by) = upstream_streams::sending(form.map(|form| form.path), || dispatch(&callout, timeout));
+    let (result, sent_by) = upstream_streams::sending(form, || dispatch(&callout, timeout));
     let token = match result {
         Ok(token) => token,
         Err(reason) => {

@@ -167,9 +167,9 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
         .flatten()
 }
 
-/// Sets the path of the request.
-pub(crate) fn set_request_path(path: &str) {
-    let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, ":path", Some(path.as_bytes()));
+/// Sets a header of the request.
+pub(crate) fn set_request_header(name: &str, value: &str) {
+    let _ = hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, Some(value.as_bytes()));
 }
 
 /// Sets a header of the request, or removes all its values with `None`, and makes Envoy choose the route again.

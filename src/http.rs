@@ -98,6 +98,8 @@ impl Handler {
     pub(crate) fn tick(&self, now: Time) {
         if let (Some(counter), Some(requests)) = (&self.counter, &self.view.config.requests) {
             counter.tick(requests.report_interval, now);
+            let uncounted = usize::try_from(counter.take_uncounted_addresses()).unwrap_or(usize::MAX);
+            vm::stats().uncounted_endpoints.count_all(uncounted);
         }
     }
 
@@ -290,7 +292,8 @@ impl Handler {
             && let Some(cluster) = cluster.name()
         {
             let status = host::response_header(":status").unwrap_or_default();
-            counter.answered(&self.view.config.upstreams, cluster, &ProxyHints, &status);
+            let endpoint = || host::property(&["upstream", "address"]);
+            counter.answered(&self.view.config.upstreams, cluster, &ProxyHints, &status, endpoint);
         }
     }
 

@@ -215,11 +215,15 @@ impl LeaderTask {
             authority: api.authority.clone(),
             method: "GET",
             path: request.path,
-            headers: [callouts::accept_json()].into_iter().chain(if_none_match).collect(),
+            headers: [("accept", request.accept.to_owned())]
+                .into_iter()
+                .chain(if_none_match)
+                .collect(),
             body: None,
             timeout: api.timeout.saturating_add(request.duration),
             stream: request.stream.map(|stream| StreamCallout {
                 path: stream.path,
+                accept: (stream.accept != request.accept).then_some(stream.accept),
                 timeout: api.timeout.saturating_add(stream.watch_timeout),
             }),
         });

@@ -148,6 +148,7 @@ stats! {
         overflow_dry_run = "burst_overflow_dry_run_total",
         overflow_removed = "burst_overflow_removed_total",
         overflow_stale = "burst_overflow_stale_total",
+        uncounted_endpoints = "burst_requests_uncounted_endpoint_total",
     }
     gauges {
         hub_proxies = "burst_hub_proxies",
@@ -161,6 +162,8 @@ stats! {
         refused_policy_namespaces = "burst_refused_policy_namespaces",
         unobserved_hpas = "burst_unobserved_hpas",
         overshadowed_hpas = "burst_overshadowed_hpas",
+        foreign_endpoints = "burst_foreign_endpoints",
+        disputed_pods = "burst_disputed_pods",
         snapshot_timestamp = "burst_snapshot_timestamp_seconds",
         snapshot_generation = "burst_snapshot_generation",
         leader_timestamp = "burst_leader_timestamp_seconds",
@@ -324,6 +327,8 @@ impl Stats {
         self.services.set(totals.services);
         self.unobserved_hpas.set(totals.findings.unobserved);
         self.overshadowed_hpas.set(totals.findings.shadowed);
+        self.foreign_endpoints.set(totals.findings.foreign_endpoints);
+        self.disputed_pods.set(totals.findings.disputed_pods);
     }
 
     /// Shows whether the leader can read a list. The first call defines the gauge, so that a thread that never leads

@@ -5,6 +5,7 @@
 //! Only a stream that begins while a callout is sent belongs to that callout. So a stream of another VM, or of other traffic
 //! to the cluster, is never taken for one.
 
+use crate::callouts::StreamCallout;
 use crate::host;
 use burst_model::sync::reflector::StreamId;
 use std::cell::RefCell;
@@ -20,8 +21,8 @@ const COMPILED_OUT: bool = cfg!(feature = "header-only");
 /// The callout that is being sent.
 #[derive(Default)]
 struct Sending {
-    /// The path of its stream form. `None` if it has none.
-    path: Option<String>,
+    /// Its stream form. `None` if it has none.
+    form: Option<StreamCallout>,
     /// The context of its upstream stream.
     context: Option<u32>,
     /// Whether the upstream filter heard of the request.
@@ -65,10 +66,10 @@ pub(crate) enum SentBy {
     Stream(StreamId),
 }
 
-/// Calls `send`, which sends a callout. `path` is that of its stream form.
-pub(crate) fn sending<T>(path: Option<String>, send: impl FnOnce() -> T) -> (T, SentBy) {
+/// Calls `send`, which sends a callout. `form` is its stream form.
+pub(crate) fn sending<T>(form: Option<StreamCallout>, send: impl FnOnce() -> T) -> (T, SentBy) {
     SENDING.set(Some(Sending {
-        path,
+        form,
         ..Sending::default()
     }));
     let result = send();
@@ -108,13 +109,16 @@ pub(crate) fn on_request_headers(context: u32) -> bool {
     if COMPILED_OUT || state(context).is_none() {
         return false;
     }
-    let path = SENDING.with_borrow_mut(|sending| {
+    let form = SENDING.with_borrow_mut(|sending| {
         let sending = sending.as_mut().filter(|sending| sending.context == Some(context))?;
         sending.was_seen = true;
-        sending.path.take()
+        sending.form.take()
     });
-    if let Some(path) = path {
-        host::set_request_path(&path);
+    if let Some(form) = form {
+        host::set_request_header(":path", &form.path);
+        if let Some(accept) = form.accept {
+            host::set_request_header("accept", accept);
+        }
         set_state(context, UpstreamState::Requested);
     }
     true

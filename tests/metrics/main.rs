@@ -10,6 +10,7 @@ mod fallback;
 mod health;
 mod kubectl;
 mod overload;
+mod pods;
 mod policies;
 mod reviews;
 mod scaling;

@@ -311,7 +311,7 @@ impl ListReader {
 }
 
 fn check_kind(source: &Source, kind: &str) -> Result<(), Failure> {
-    let expected = format!("{}List", source.resource.kind);
+    let expected = source.list_kind();
     match kind == expected {
         true => Ok(()),
         false => Err(Failure::WrongKind {

@@ -4,6 +4,7 @@
 use crate::json;
 use crate::label_text;
 use crate::name::{InvalidName, Name, ObjectName};
+use crate::pod::{EndpointSlice, PodObject, RawEndpointSlice, RawPod};
 use crate::resource::{KeptFields, ObjectKind};
 use crate::signal::{ScalingState, Signal};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,10 @@ pub enum Object {
     Workload(Workload),
     /// An `ExternalMetricPolicy`.
     Policy(PolicyObject),
+    /// An EndpointSlice.
+    EndpointSlice(EndpointSlice),
+    /// The metadata of a Pod.
+    Pod(PodObject),
 }
 
 /// The workload that an HPA scales: kind, group and name. The version does not matter, as in the HPA controller.
@@ -138,6 +143,10 @@ impl Object {
                 Self::Workload(workload.with_signals(json, kept))
             }
             ObjectKind::Policies => Self::Policy(json::read::<RawItem<'_, &RawValue>>(json)?.policy()?),
+            ObjectKind::EndpointSlices => {
+                Self::EndpointSlice(json::read::<RawEndpointSlice<'_>>(json)?.endpoint_slice()?)
+            }
+            ObjectKind::Pods => Self::Pod(json::read::<RawPod<'_>>(json)?.pod()?),
         })
     }
 
@@ -149,6 +158,8 @@ impl Object {
             Self::Service(service) => &service.name,
             Self::Workload(workload) => &workload.name,
             Self::Policy(policy) => &policy.name,
+            Self::EndpointSlice(slice) => &slice.name,
+            Self::Pod(pod) => &pod.name,
         }
     }
 }
@@ -189,7 +200,7 @@ struct RawItem<'a, Spec> {
 }
 
 #[derive(Deserialize)]
-struct RawMetadata<'a> {
+pub(crate) struct RawMetadata<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
     #[serde(borrow)]
@@ -250,14 +261,14 @@ struct PodMetadata {
 }
 
 impl RawMetadata<'_> {
-    fn name(&self) -> Result<ObjectName, InvalidObject> {
+    pub(crate) fn name(&self) -> Result<ObjectName, InvalidObject> {
         Ok(ObjectName {
             namespace: name("metadata.namespace", &self.namespace)?,
             name: name("metadata.name", &self.name)?,
         })
     }
 
-    fn labels(&self, keep: bool) -> Result<Box<str>, InvalidObject> {
+    pub(crate) fn labels(&self, keep: bool) -> Result<Box<str>, InvalidObject> {
         let Some(json) = self.labels.filter(|_| keep) else {
             return Ok(Box::default());
         };
@@ -333,7 +344,7 @@ impl RawItem<'_, &RawValue> {
     }
 }
 
-fn name(field: &'static str, text: &str) -> Result<Name, InvalidObject> {
+pub(crate) fn name(field: &'static str, text: &str) -> Result<Name, InvalidObject> {
     Name::parse(text).map_err(|error| InvalidObject::Name { field, error })
 }
 

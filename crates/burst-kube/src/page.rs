@@ -159,8 +159,8 @@ mod tests {
         }
 
         #[test]
-        fn any_item_is_parsed_without_a_panic(item in ".{0,200}", reads in 0..4) {
-            let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies][usize::try_from(reads).unwrap()];
+        fn any_item_is_parsed_without_a_panic(item in ".{0,200}", reads in 0..6) {
+            let reads = [ObjectKind::Hpas, ObjectKind::Services, ObjectKind::Workloads, ObjectKind::Policies, ObjectKind::EndpointSlices, ObjectKind::Pods][usize::try_from(reads).unwrap()];
             for (labels, signals) in [(true, SignalSet::ALL), (false, SignalSet::default())] {
                 let _ = Object::parse(reads, &item, KeptFields { labels, signals });
             }

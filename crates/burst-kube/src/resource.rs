@@ -75,6 +75,18 @@ impl Resource {
         )
     }
 
+    /// `discovery.k8s.io/v1` EndpointSlices.
+    #[must_use]
+    pub fn endpoint_slices() -> Self {
+        Self::new("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+    }
+
+    /// Core Pods.
+    #[must_use]
+    pub fn pods() -> Self {
+        Self::new("", "v1", "pods", "Pod")
+    }
+
     /// `apps/v1` StatefulSets.
     #[must_use]
     pub fn statefulsets() -> Self {
@@ -105,6 +117,10 @@ pub enum ObjectKind {
     Workloads,
     /// All of the spec.
     Policies,
+    /// The addresses, and the pod behind each.
+    EndpointSlices,
+    /// The labels. Only the metadata of the objects is requested.
+    Pods,
 }
 
 /// The verb of a request, as in an RBAC role.
@@ -229,6 +245,27 @@ impl Source {
         path
     }
 
+    /// Returns the `Accept` header of a request. Of a Pod only the metadata is requested, so that its spec never reaches
+    /// the proxy. An API server that cannot answer in this form refuses the request.
+    /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches>
+    #[must_use]
+    pub fn accept(&self, verb: Verb) -> &'static str {
+        match (self.kind, verb) {
+            (ObjectKind::Pods, Verb::List) => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            (ObjectKind::Pods, Verb::Watch) => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            _ => "application/json",
+        }
+    }
+
+    /// Returns the `kind` of a list.
+    #[must_use]
+    pub fn list_kind(&self) -> String {
+        match self.kind {
+            ObjectKind::Pods => "PartialObjectMetadataList".to_owned(),
+            _ => format!("{}List", self.resource.kind),
+        }
+    }
+
     fn collection(&self) -> String {
         let Resource {
             group, version, plural, ..
@@ -310,6 +347,26 @@ mod tests {
             source(Resource::services()).stream_path(StreamStart::WatchList, 300),
             "/api/v1/services?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
              &resourceVersionMatch=NotOlderThan&timeoutSeconds=300&resourceVersion="
+        );
+    }
+
+    #[test]
+    fn of_pods_only_the_metadata_is_requested() {
+        let pods = Source::all_namespaces(ObjectKind::Pods, Resource::pods());
+        assert_eq!(
+            [Verb::List, Verb::Watch].map(|verb| pods.accept(verb)),
+            [
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            ]
+        );
+        assert_eq!(pods.list_kind(), "PartialObjectMetadataList");
+        let slices = Source::all_namespaces(ObjectKind::EndpointSlices, Resource::endpoint_slices());
+        assert_eq!(slices.accept(Verb::Watch), "application/json");
+        assert_eq!(slices.list_kind(), "EndpointSliceList");
+        assert_eq!(
+            slices.list_path(500, None),
+            "/apis/discovery.k8s.io/v1/endpointslices?limit=500"
         );
     }
 

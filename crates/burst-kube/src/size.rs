@@ -21,6 +21,9 @@ const OBJECT_OVERHEAD: usize = 512;
 /// The size of a label of a workload or selector without its strings, in bytes.
 const LABEL_OVERHEAD: usize = 128;
 
+/// The size of an endpoint without the name of its pod, in bytes.
+const ENDPOINT_OVERHEAD: usize = 256;
+
 /// The number of copies of a string that is served or that every VM reads.
 const TEXT_COPIES: usize = 4;
 
@@ -33,6 +36,11 @@ impl Object {
             Self::Service(service) => TEXT_COPIES * service.own_labels.len() + labels_size(&service.selector),
             Self::Workload(workload) => TEXT_COPIES * workload.own_labels.len() + labels_size(&workload.labels),
             Self::Policy(policy) => TEXT_COPIES * policy.spec.len(),
+            Self::EndpointSlice(slice) => {
+                let names = slice.endpoints.iter().map(|endpoint| endpoint.pod.as_str().len());
+                names.map(|length| ENDPOINT_OVERHEAD + length).sum()
+            }
+            Self::Pod(pod) => TEXT_COPIES * pod.own_labels.len(),
         };
         OBJECT_OVERHEAD + text
     }
@@ -41,8 +49,9 @@ impl Object {
     #[must_use]
     pub fn size_limit(&self) -> usize {
         match self {
-            Self::Policy(_) => MAX_POLICY_BYTES,
-            Self::Hpa(_) | Self::Service(_) | Self::Workload(_) => MAX_OBJECT_BYTES,
+            // A slice has 1,000 endpoints at most.
+            Self::Policy(_) | Self::EndpointSlice(_) => MAX_POLICY_BYTES,
+            Self::Hpa(_) | Self::Service(_) | Self::Workload(_) | Self::Pod(_) => MAX_OBJECT_BYTES,
         }
     }
 }

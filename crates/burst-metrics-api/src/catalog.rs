@@ -4,8 +4,8 @@
 
 use burst_kube::{ObjectKind, Resource};
 use burst_model::config::Config;
-use burst_model::index::{HPAS, SERIES, SERVICES};
-use burst_model::metric::ServedMetric;
+use burst_model::index::{HPAS, PODS, SERIES, SERVICES};
+use burst_model::metric::{RequestMetric, ServedMetric};
 use burst_model::order::sort_by;
 
 /// A kind of objects that custom metrics describe.
@@ -38,6 +38,12 @@ impl DescribedKind {
                 resource: Resource::hpas(),
             },
         ]);
+        let mut sources = config.content.sources.iter();
+        let pods = Self::Objects {
+            section: PODS,
+            resource: Resource::pods(),
+        };
+        all.extend(sources.any(|source| source.kind == ObjectKind::Pods).then_some(pods));
         sort_by(&mut all, |a, b| a.name().cmp(&b.name()));
         all.dedup();
         all
@@ -87,9 +93,16 @@ impl DescribedKind {
 
     /// Returns whether the objects have this metric.
     pub(crate) fn has(&self, metric: ServedMetric) -> bool {
-        match metric {
-            ServedMetric::Replicas(_) => true,
-            ServedMetric::Requests(..) => matches!(self, Self::Namespace | Self::Objects { section: SERVICES, .. }),
+        let section = match self {
+            Self::Objects { section, .. } => Some(*section),
+            Self::Namespace | Self::Workloads(_) => None,
+        };
+        match (metric, section) {
+            // Which pod will answer is not known while a request is in flight.
+            (ServedMetric::Requests(metric, _), Some(PODS)) => metric != RequestMetric::InFlight,
+            (ServedMetric::Replicas(_), Some(PODS)) => false,
+            (ServedMetric::Replicas(_), _) => true,
+            (ServedMetric::Requests(..), section) => section == Some(SERVICES) || *self == Self::Namespace,
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::value_list::ValueListMeta;
 use burst_kube::Resource;
 use burst_labels::Selector;
 use burst_model::config::Config;
+use burst_model::index::PODS;
 use burst_model::metric::ServedMetric;
 
 /// The name that stands for all objects. As the namespace of a sum, it stands for all namespaces.
@@ -40,7 +41,10 @@ pub(crate) fn answer(
 ) -> Result<MetricsResponse, StatusError> {
     options.check_name(&path.name)?;
     let (kind, metric) = resolve(sources, path).map_err(|error| error.to_status(path, sources.config))?;
-    let values = MetricValues::read(sources, metric)?;
+    let values = match kind.section() {
+        PODS => MetricValues::of_pods(sources, metric, path.namespace.as_deref().unwrap_or_default())?,
+        _ => MetricValues::read(sources, metric)?,
+    };
     let meta = ValueListMeta::new(api, format, &values, sources.now);
     let items = items(sources, path, options, &kind, &values)?;
     let namespace = kind.is_namespaced().then(|| path.namespace.clone().unwrap_or_default());
@@ -55,7 +59,7 @@ pub(crate) fn answer(
 /// Why a path cannot have a value in any cluster.
 #[derive(Clone, Copy, Debug)]
 enum LookupError {
-    /// There are no values of single pods.
+    /// Requests are not counted for single pods.
     Pods,
     UnknownResource,
     MissingNamespace,
@@ -66,7 +70,8 @@ impl LookupError {
     fn to_status(self, path: &CustomMetricPath, config: &Config) -> StatusError {
         let reason = match self {
             Self::Pods => {
-                ": there are no metrics of single pods; request those of the Service or the workload".to_owned()
+                ": there are metrics of single pods only with requests.pods; request those of the Service or the workload"
+                    .to_owned()
             }
             Self::UnknownResource => {
                 let names: Vec<_> = DescribedKind::all(config).iter().map(DescribedKind::name).collect();
@@ -81,15 +86,15 @@ impl LookupError {
 
 /// Finds the kind of objects and the metric that a path names.
 fn resolve(sources: &MetricSources<'_>, path: &CustomMetricPath) -> Result<(DescribedKind, ServedMetric), LookupError> {
-    if matches!(path.resource.as_str(), "pods" | "pod") {
-        return Err(LookupError::Pods);
-    }
     let kind = DescribedKind::all(sources.config)
         .into_iter()
         .find(|kind| kind.is_called(&path.resource))
         // A path names a namespace object only inside that namespace.
         .filter(|kind| kind.is_namespaced() || path.namespace.as_ref() == Some(&path.name))
-        .ok_or(LookupError::UnknownResource)?;
+        .ok_or(match path.resource.as_str() {
+            "pods" | "pod" => LookupError::Pods,
+            _ => LookupError::UnknownResource,
+        })?;
     if path.namespace.is_none() {
         return Err(LookupError::MissingNamespace);
     }

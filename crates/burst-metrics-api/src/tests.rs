@@ -75,6 +75,7 @@ impl TestServer {
         let counting = CountingSettings {
             scope: RateScope::Cluster,
             in_flight: true,
+            pods: false,
         };
         config.metrics_apis.as_mut().unwrap().counting = Some(counting);
         Self {
@@ -105,6 +106,7 @@ impl TestServer {
             as_of: T0.after(Duration::from_secs(2)),
             window: Duration::from_secs(30),
             services: services.map(|(name, rate)| (name.to_owned(), rate)).into(),
+            addresses: None,
         });
         server
     }
@@ -195,6 +197,7 @@ fn requests(services: &[&str]) -> Rates {
         as_of: T0,
         window: Duration::from_secs(30),
         services: services.iter().map(|name| ((*name).to_owned(), rate)).collect(),
+        addresses: None,
     })
 }
 
@@ -252,6 +255,7 @@ mod custom;
 mod discovery;
 mod external;
 mod kinds;
+mod pods;
 mod policy_check;
 mod refusals;
 mod table;

@@ -44,6 +44,8 @@ pub struct ReadRequest {
     pub purpose: ReadPurpose,
     /// Path and query.
     pub path: String,
+    /// The `accept` header.
+    pub accept: &'static str,
     /// `if-none-match`.
     pub if_none_match: Option<String>,
     /// How long the server holds the response back on purpose.
@@ -61,6 +63,7 @@ impl From<ScheduledRequest> for ReadRequest {
                 false => ReadPurpose::List(source, request.verb),
             },
             path: request.path,
+            accept: request.accept,
             if_none_match: None,
             duration: request.watch_timeout,
             stream: request.stream,
@@ -78,6 +81,7 @@ impl From<HubRequest> for ReadRequest {
         Self {
             purpose: ReadPurpose::Hub,
             path,
+            accept: "application/json",
             if_none_match,
             duration: wait,
             stream: None,

@@ -13,10 +13,12 @@ use std::rc::Rc;
 mod explain;
 mod incremental_join;
 mod lookup;
+mod pods;
 mod series;
 
 pub use explain::{Explanation, LoadFinding, NoLoadReason, ServiceExplanation, UnmatchedHpa, explain};
 pub use incremental_join::{Delta, IncrementalJoin};
+pub use pods::PodAddresses;
 
 /// The section of Services.
 pub const SERVICES: &str = "services";
@@ -25,6 +27,9 @@ pub const HPAS: &str = "hpas";
 /// The section that the external metrics API sums up: one row for each HPA that counts. Its labels are the scaled
 /// workload and the Services that select it. No kind has this name.
 pub const SERIES: &str = ":series";
+/// The section of pods that are ready and whose addresses are known. The label of a row has the [`PodAddresses`]. It exists
+/// only if pods are read. No kind has this name.
+pub const PODS: &str = ":pods";
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,25 +49,30 @@ pub struct Row {
 /// A section for each kind, by its plural name. Rows are sorted by `namespace/name`.
 pub type Table = BTreeMap<String, Vec<Row>>;
 
-/// Returns whether rows of that section depend on the objects of the list. Every row depends on HPAs, and the row of a
-/// Service also depends on the workloads that it selects.
+/// Returns whether rows of that section depend on the objects of the list. Every row but that of a pod depends on HPAs, and
+/// the row of a Service also depends on the workloads that it selects.
 #[must_use]
 pub fn produces_section(source: &Source, section: &str) -> bool {
     match source.kind {
-        ObjectKind::Hpas => true,
+        ObjectKind::Hpas => section != PODS,
         ObjectKind::Services => section == SERVICES,
         ObjectKind::Workloads => section == SERVICES || section == source.resource.plural,
+        ObjectKind::EndpointSlices | ObjectKind::Pods => section == PODS,
         ObjectKind::Policies => false,
     }
 }
 
-/// Problems with HPAs that a join found.
+/// Problems with objects that a join found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JoinFindings {
     /// HPAs without a status, because no controller has processed them yet. They have no load.
     pub unobserved: u64,
     /// HPAs whose target is already scaled by another HPA, which sorts before them.
     pub shadowed: u64,
+    /// Endpoints that name a pod of another namespace than their EndpointSlice. They are ignored.
+    pub foreign_endpoints: u64,
+    /// Pods with an address that EndpointSlices also have for another pod. They have no row.
+    pub disputed_pods: u64,
 }
 
 /// Joins the objects of all lists from scratch. The target load is `percent` of the maximum.
@@ -108,6 +118,13 @@ pub fn join<'a>(
             series::rows(&by_target, services(lists.clone()), &by_label),
         );
     }
+    let mut disputed_pods = 0;
+    if lists.clone().any(|(source, _)| source.kind == ObjectKind::Pods) {
+        let (rows, disputed) = pods::rows(&objects(lists.clone()).collect::<Vec<_>>());
+        table.insert(PODS.into(), rows);
+        disputed_pods = disputed;
+    }
+    let foreign_endpoints = objects(lists.clone()).map(pods::foreign_endpoints).sum();
     let services =
         services(lists).filter_map(|service| row_of_service(service, &rows_of(&by_label.selected(service)), percent));
     table.insert(SERVICES.into(), services.collect());
@@ -115,7 +132,12 @@ pub fn join<'a>(
         sort_by(rows, |a, b| a.name.cmp_as_text(&b.name));
         rows.dedup_by(|a, b| a.name == b.name);
     }
-    (table, findings(&hpas, &by_target))
+    let findings = JoinFindings {
+        foreign_endpoints,
+        disputed_pods,
+        ..findings(&hpas, &by_target)
+    };
+    (table, findings)
 }
 
 fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> impl Iterator<Item = &'a Object> {
@@ -125,7 +147,7 @@ fn objects<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> i
 fn services<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> impl Iterator<Item = &'a Service> {
     objects(lists).filter_map(|object| match object {
         Object::Service(service) => Some(service),
-        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
+        Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => None,
     })
 }
 
@@ -134,7 +156,11 @@ fn hpas<'a>(lists: impl Iterator<Item = (&'a Source, &'a [Rc<Object>])>) -> Vec<
     let mut hpas: Vec<_> = objects(lists)
         .filter_map(|object| match object {
             Object::Hpa(hpa) => Some(hpa),
-            Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
+            Object::Service(_)
+            | Object::Workload(_)
+            | Object::Policy(_)
+            | Object::EndpointSlice(_)
+            | Object::Pod(_) => None,
         })
         .collect();
     sort_by(&mut hpas, |a, b| a.name.cmp(&b.name));
@@ -203,6 +229,7 @@ fn findings(hpas: &[&Hpa], by_target: &BTreeMap<TargetKey<'_>, TargetHpas<'_>>) 
     JoinFindings {
         unobserved: hpas.iter().filter(|hpa| hpa.current_replicas.is_none()).count() as u64,
         shadowed: by_target.values().map(|hpas| hpas.others.len() as u64).sum(),
+        ..JoinFindings::default()
     }
 }
 
@@ -245,7 +272,7 @@ fn workloads<'a: 'b, 'b>(
         .flat_map(|(source, objects)| objects.iter().map(move |object| (&source.resource, &**object)))
         .filter_map(|(resource, object)| match object {
             Object::Workload(workload) => Some(ScaledWorkload::new(resource, workload, by_target)),
-            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
+            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => None,
         })
 }
 

@@ -72,7 +72,10 @@ impl Leader {
         let publisher = Publisher::resume(handover.snapshot.as_ref(), handover.confirmed.as_ref());
         let recorded_failures = handover.failures.clone().unwrap_or_default();
         let policies = PolicyCollector::new(handover.policies.clone());
-        let lists = handover.restore_lists(&config, now);
+        let mut lists = handover.restore_lists(&config, now);
+        for list in &mut lists {
+            list.store.set_endpoints_back(now);
+        }
         let mut leader = Self {
             scheduler: Scheduler::new(config.sync.max_windows),
             core_lists: None,
@@ -185,6 +188,11 @@ impl Leader {
         for list in &mut self.lists {
             if list.set_back(last, now) {
                 self.publisher.request_confirmation();
+            }
+        }
+        if now < last {
+            for (index, list) in self.lists.iter_mut().enumerate() {
+                self.join.enqueue(index, list.store.set_endpoints_back(now));
             }
         }
     }

@@ -105,18 +105,21 @@ impl ServedMetric {
     /// All metrics that any configuration serves.
     pub fn any() -> impl Iterator<Item = Self> {
         let in_flight = true;
+        let pods = false;
         let proxy = Self::counted(CountingSettings {
             scope: RateScope::Proxy,
             in_flight,
+            pods,
         });
         let cluster = CountingSettings {
             scope: RateScope::Cluster,
             in_flight,
+            pods,
         };
         Self::all(Some(cluster)).chain(proxy)
     }
 
-    fn counted(CountingSettings { scope, in_flight }: CountingSettings) -> impl Iterator<Item = Self> {
+    fn counted(CountingSettings { scope, in_flight, .. }: CountingSettings) -> impl Iterator<Item = Self> {
         [RequestMetric::Rejected, RequestMetric::Requests]
             .into_iter()
             .chain(in_flight.then_some(RequestMetric::InFlight))

@@ -38,7 +38,10 @@ impl Stream {
         match path {
             ["request", rest @ ..] => self.request_headers().and_then(|headers| request(headers, rest)),
             ["response", "code_details"] => self.code_details().map(Into::into),
-            ["upstream", "address"] => upstream.then(|| b"127.0.0.1:8080".to_vec()),
+            ["upstream", "address"] if upstream => {
+                Some(self.route.known(path).unwrap_or_else(|| b"127.0.0.1:8080".to_vec()))
+            }
+            ["upstream", "address"] => None,
             // No serialised form: the one status besides absence that a filter meets in practice.
             ["xds", "upstream_host_locality_metadata"] if upstream => return Err(Status::SerializationFailure),
             [name] if self.filter_state.contains_key(name.as_bytes()) => {

@@ -1,5 +1,5 @@
 //! A minimal Kubernetes API for these tests. It serves applications, each with a Deployment, a Service and an HPA of
-//! the same name.
+//! the same name, and a pod if a test gives it an address.
 
 use crate::host::{Answer, Callout, Response};
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ struct Load {
     max: u32,
     /// The ready replicas, and the utilization of the CPU in percent of its target.
     status: Option<(u32, u32)>,
+    /// The address of the one pod, which is ready.
+    address: Option<&'static str>,
 }
 
 impl Load {
@@ -44,8 +46,15 @@ impl Load {
             current,
             max,
             status: None,
+            address: None,
         }
     }
+
+    /// An application that is gone. Its objects have only their names.
+    const GONE: Self = Self {
+        address: Some("0.0.0.0"),
+        ..Self::new(0, 1)
+    };
 }
 
 impl Kube {
@@ -62,6 +71,13 @@ impl Kube {
     pub(super) fn scale(&self, app: &str, current: u32) {
         let mut state = self.state();
         state.apps.get_mut(app).unwrap().current = current;
+        state.changes.push(app.into());
+    }
+
+    /// Sets the address of the application's pod.
+    pub(super) fn set_address(&self, app: &str, address: &'static str) {
+        let mut state = self.state();
+        state.apps.get_mut(app).unwrap().address = Some(address);
         state.changes.push(app.into());
     }
 
@@ -121,6 +137,8 @@ impl Kube {
 
     /// Notes a request that the test answers.
     pub(super) fn note_request(&self, callout: &Callout) {
+        let (path, query) = callout.path().split_once('?').unwrap();
+        check_accept(callout, path.rsplit('/').next().unwrap(), query);
         self.state().requests.push(callout.path().to_owned());
     }
 
@@ -134,6 +152,7 @@ impl Kube {
         state.requests.push(callout.path().to_owned());
         let (path, query) = callout.path().split_once('?').unwrap();
         let resource = path.rsplit('/').next().unwrap();
+        check_accept(callout, resource, query);
         let failure = state.failures.get(resource);
         if let Some((_, failure)) = failure.filter(|(at, _)| at.is_none_or(|at| at == phase_of(query))) {
             return failure();
@@ -173,7 +192,7 @@ impl State {
     fn watch(&self, resource: &str, from: usize) -> String {
         let event = |app: &String| match self.apps.get(app) {
             Some(load) => ("MODIFIED", item(resource, app, *load)),
-            None => ("DELETED", item(resource, app, Load::new(0, 1))),
+            None => ("DELETED", item(resource, app, Load::GONE)),
         };
         let version = self.changes.len();
         let events = self
@@ -224,6 +243,17 @@ fn phase_of(query: &str) -> ReadPhase {
     }
 }
 
+/// Of pods the filter asks for nothing but the metadata.
+fn check_accept(callout: &Callout, resource: &str, query: &str) {
+    let wanted = match (resource, query.contains("watch=1")) {
+        ("pods", true) => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        ("pods", false) => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        _ => "application/json",
+    };
+    let accept = callout.headers.first("accept").map(String::from_utf8_lossy);
+    assert_eq!(accept.as_deref(), Some(wanted), "{resource}?{query}");
+}
+
 /// The kind of a resource, as its lists have it.
 fn kind(resource: &str) -> &'static str {
     match resource {
@@ -231,6 +261,8 @@ fn kind(resource: &str) -> &'static str {
         "services" => "Service",
         "deployments" => "Deployment",
         "statefulsets" => "StatefulSet",
+        "endpointslices" => "EndpointSlice",
+        "pods" => "PartialObjectMetadata",
         other => panic!("the filter asked for {other}"),
     }
 }
@@ -245,7 +277,13 @@ fn list_of(resource: &str, version: usize, more: &str, items: &str) -> String {
     format!(r#"{{"kind":"{kind}List","apiVersion":"v1","metadata":{metadata},"items":[{items}]}}"#)
 }
 
-fn item(resource: &str, app: &str, Load { current, max, status }: Load) -> String {
+fn item(resource: &str, app: &str, load: Load) -> String {
+    let Load {
+        current,
+        max,
+        status,
+        address,
+    } = load;
     let (namespace, name) = app.split_once('/').unwrap();
     let metadata = format!(r#""metadata":{{"name":"{name}","namespace":"{namespace}"}}"#);
     let labels = format!(r#"{{"app":"{name}"}}"#);
@@ -273,6 +311,15 @@ fn item(resource: &str, app: &str, Load { current, max, status }: Load) -> Strin
             };
             format!(r#"{{{metadata},"spec":{spec},"status":{status}}},"#)
         }
+        "endpointslices" => address.map_or_else(String::new, |address| {
+            let target = format!(r#"{{"kind":"Pod","namespace":"{namespace}","name":"{name}-0"}}"#);
+            let endpoint =
+                format!(r#"{{"addresses":["{address}"],"conditions":{{"ready":true}},"targetRef":{target}}}"#);
+            format!(r#"{{{metadata},"addressType":"IPv4","endpoints":[{endpoint}]}},"#)
+        }),
+        "pods" => address.map_or_else(String::new, |_| {
+            format!(r#"{{"metadata":{{"name":"{name}-0","namespace":"{namespace}","labels":{labels}}}}},"#)
+        }),
         _ => String::new(),
     }
 }

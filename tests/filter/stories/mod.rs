@@ -21,6 +21,7 @@ mod overflow;
 mod overload;
 mod parts;
 mod peers;
+mod pods;
 mod publishing;
 mod quarantine;
 mod recovery;

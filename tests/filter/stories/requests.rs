@@ -143,6 +143,27 @@ fn counting_costs_two_property_reads_a_request_and_none_when_it_is_off() {
     let counting = calls(r#"{"cluster":"kube_api","requests":{"in_flight":false}}"#);
     assert_eq!(counting - off, 1, "the status");
     assert_eq!(calls(COUNTING) - off, 2, "and the cluster when the request begins");
+    let pods = COUNTING.replace(
+        "\"requests\":{",
+        "\"requests\":{\"pods\":true,\"hub\":{\"cluster\":\"hub\"},",
+    );
+    assert_eq!(calls(&pods) - off, 3, "and the address of the endpoint");
+    let elsewhere = |configuration: &str| {
+        let envoy = envoy(configuration, &Kube::new());
+        let worker = envoy.worker();
+        let count = || {
+            let before = worker.host_calls();
+            worker.request(Request::get("/"), Route::to("somewhere"));
+            worker.host_calls() - before
+        };
+        count();
+        count()
+    };
+    assert_eq!(
+        elsewhere(&pods),
+        elsewhere(COUNTING),
+        "nothing more for a response of no Service"
+    );
 }
 
 #[test]

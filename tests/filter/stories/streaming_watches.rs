@@ -155,6 +155,28 @@ fn a_change_shows_while_the_callout_that_brings_it_is_open() {
     }
 }
 
+/// The server checks what each request accepts: of pods the metadata, as a list and as a watch.
+#[test]
+fn the_metadata_of_pods_and_their_addresses_are_streamed() {
+    let kube = Kube::new();
+    kube.set_address("shop/web", "10.0.0.1");
+    let server = Server::new(kube.clone());
+    let pods = r#"{"cluster":"kube_api","metrics_apis":{"filter_chain":"metrics"},"requests":{"pods":true}}"#;
+    let envoy = envoy(UpstreamFilter::SharedRoot, &server).config(pods);
+    let _main = envoy.main_thread();
+    envoy.advance(Duration::from_secs(2));
+    let requested = kube.take_requests();
+    assert_eq!(
+        requested.iter().filter(|path| is_list(path)).count(),
+        6,
+        "{requested:?}"
+    );
+    let open = server.open();
+    assert_eq!((open.get("pods"), open.get("endpointslices")), (Some(&1), Some(&1)));
+    assert_eq!(envoy.stat("burst_unreadable_pods"), Some(0));
+    assert_eq!(envoy.stat("burst_objects"), Some(5));
+}
+
 #[test]
 fn a_filter_in_another_vm_leaves_windows_as_they_are() {
     let server = Server::new(Kube::new());

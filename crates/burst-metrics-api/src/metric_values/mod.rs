@@ -2,6 +2,7 @@
 //!
 //! Values that are too old are an error, because an HPA takes any number for the current one.
 
+mod pods;
 mod replicas;
 mod requests;
 
@@ -11,9 +12,14 @@ use crate::status::StatusError;
 use burst_kube::label_text::LabelText;
 use burst_model::index::{SERIES, SERVICES};
 use burst_model::metric::ServedMetric;
+use burst_model::request_rates::{RateSums, Rates};
+use burst_model::serve::cache::Freshness;
+use burst_model::snapshot::Snapshot;
 use burst_model::time::Time;
+use pods::PodValues;
 use replicas::ReplicaValues;
 use requests::RequestValues;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The values of one metric.
@@ -30,6 +36,7 @@ pub(crate) struct MetricValues<'a> {
 enum ValueSource<'a> {
     Replicas(ReplicaValues<'a>),
     Requests(RequestValues<'a>),
+    Pods(PodValues<'a>),
 }
 
 /// The value of an object.
@@ -76,12 +83,33 @@ impl<'a> MetricValues<'a> {
         }
     }
 
+    /// The values of the pods of a namespace.
+    ///
+    /// # Errors
+    /// `503` if the values are missing or too old. `404` if pods do not have this metric.
+    pub(crate) fn of_pods(
+        sources: &MetricSources<'a>,
+        metric: ServedMetric,
+        namespace: &str,
+    ) -> Result<Self, StatusError> {
+        let ServedMetric::Requests(metric, _) = metric else {
+            return Self::read(sources, metric);
+        };
+        let (values, counted) = PodValues::read(sources, metric, namespace)?;
+        Ok(Self {
+            values: ValueSource::Pods(values),
+            as_of: counted.as_of,
+            window: Some(counted.window),
+        })
+    }
+
     /// The value of one object.
     pub(crate) fn object(&self, section: &str, namespace: &str, name: &str) -> Option<MilliValue> {
         let object = format!("{namespace}/{name}");
         match self.values {
             ValueSource::Replicas(values) => values.object(section, &object),
             ValueSource::Requests(values) => values.object(section, &object),
+            ValueSource::Pods(values) => values.pod(&object),
         }
     }
 
@@ -91,6 +119,7 @@ impl<'a> MetricValues<'a> {
         match self.values {
             ValueSource::Replicas(values) => values.objects(section, namespace),
             ValueSource::Requests(values) => values.objects(section, namespace, with_unlabelled),
+            ValueSource::Pods(values) => values.pods(namespace),
         }
     }
 
@@ -99,6 +128,7 @@ impl<'a> MetricValues<'a> {
         match self.values {
             ValueSource::Replicas(values) => values.namespace_sum(namespace),
             ValueSource::Requests(values) => values.namespace_sum(namespace),
+            ValueSource::Pods(_) => None,
         }
     }
 
@@ -107,6 +137,7 @@ impl<'a> MetricValues<'a> {
         let namespaces = match self.values {
             ValueSource::Replicas(values) => values.namespaces(),
             ValueSource::Requests(values) => values.namespaces(),
+            ValueSource::Pods(_) => BTreeSet::new(),
         };
         namespaces
             .into_iter()
@@ -118,7 +149,7 @@ impl<'a> MetricValues<'a> {
     pub(crate) fn series(&self, namespace: &str) -> Vec<SeriesValue<'a>> {
         let (section, key) = match self.values {
             ValueSource::Replicas(_) => (SERIES, "hpa"),
-            ValueSource::Requests(_) => (SERVICES, "service"),
+            ValueSource::Requests(_) | ValueSource::Pods(_) => (SERVICES, "service"),
         };
         self.objects(section, namespace, true)
             .into_iter()
@@ -136,6 +167,38 @@ impl<'a> MetricValues<'a> {
 /// The namespace of `namespace/name`.
 fn namespace_of(object: &str) -> Option<&str> {
     object.split_once('/').map(|(namespace, _)| namespace)
+}
+
+/// The snapshot, and when the cluster was read.
+///
+/// # Errors
+/// `503` if the cluster was never read, or too long ago, or for the header only.
+fn fresh_snapshot<'a>(sources: &MetricSources<'a>) -> Result<(&'a Snapshot, Time), StatusError> {
+    let cache = sources.cache;
+    match (cache.freshness(), cache.snapshot(), cache.as_of()) {
+        (Freshness::Fresh, Some(snapshot), _) if !snapshot.has_labels() => Err(StatusError::unavailable(
+            "the snapshot has no labels: its leader serves no metrics APIs; a leader that does takes over within seconds",
+        )),
+        (Freshness::Fresh, Some(snapshot), Some(as_of)) => Ok((snapshot, as_of)),
+        (Freshness::Stale(age), ..) => Err(stale("the snapshot is", age, sources.config.max_staleness)),
+        _ => Err(StatusError::unavailable(
+            "there is no snapshot yet: the Kubernetes API was never read in full",
+        )),
+    }
+}
+
+/// The counted requests.
+///
+/// # Errors
+/// `503` if the counts are too old, or do not cover a whole window yet.
+fn known_rates<'a>(sources: &MetricSources<'a>) -> Result<&'a RateSums, StatusError> {
+    match sources.rates {
+        Rates::Known(counted) => Ok(counted),
+        Rates::Stale { age, limit } => Err(stale("counts of requests are", *age, *limit)),
+        Rates::Unknown => Err(StatusError::unavailable(
+            "requests were not counted for a whole window yet",
+        )),
+    }
 }
 
 fn stale(subject: &str, age: Duration, limit: Duration) -> StatusError {

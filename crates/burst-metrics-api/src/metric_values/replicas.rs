@@ -7,7 +7,6 @@ use crate::status::StatusError;
 use burst_model::index::SERIES;
 use burst_model::load::Load;
 use burst_model::metric::ReplicaMetric;
-use burst_model::serve::cache::Freshness;
 use burst_model::snapshot::{Section, Snapshot};
 use burst_model::time::Time;
 use std::collections::BTreeSet;
@@ -25,17 +24,8 @@ impl<'a> ReplicaValues<'a> {
     /// # Errors
     /// `503` if the cluster was never read, or too long ago, or for the header only.
     pub(crate) fn read(sources: &MetricSources<'a>, metric: ReplicaMetric) -> Result<(Self, Time), StatusError> {
-        let cache = sources.cache;
-        match (cache.freshness(), cache.snapshot(), cache.as_of()) {
-            (Freshness::Fresh, Some(snapshot), _) if !snapshot.has_labels() => Err(StatusError::unavailable(
-                "the snapshot has no labels: its leader serves no metrics APIs; a leader that does takes over within seconds",
-            )),
-            (Freshness::Fresh, Some(snapshot), Some(as_of)) => Ok((Self { metric, snapshot }, as_of)),
-            (Freshness::Stale(age), ..) => Err(super::stale("the snapshot is", age, sources.config.max_staleness)),
-            _ => Err(StatusError::unavailable(
-                "there is no snapshot yet: the Kubernetes API was never read in full",
-            )),
-        }
+        let (snapshot, as_of) = super::fresh_snapshot(sources)?;
+        Ok((Self { metric, snapshot }, as_of))
     }
 
     pub(crate) fn object(&self, section: &str, object: &str) -> Option<MilliValue> {

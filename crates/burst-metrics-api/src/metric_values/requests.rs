@@ -1,13 +1,13 @@
 //! Values from the requests that the proxies count.
 
-use super::{ObjectValue, namespace_of, stale};
+use super::{ObjectValue, known_rates, namespace_of};
 use crate::milli_value::MilliValue;
 use crate::sources::MetricSources;
 use crate::status::StatusError;
 use burst_kube::label_text::LabelText;
 use burst_model::index::SERVICES;
 use burst_model::metric::RequestMetric;
-use burst_model::request_rates::{RateSums, Rates, ServiceRate};
+use burst_model::request_rates::{RateSums, ServiceRate};
 use burst_model::snapshot::{Section, Snapshot};
 use std::collections::BTreeSet;
 
@@ -29,15 +29,7 @@ impl<'a> RequestValues<'a> {
         sources: &MetricSources<'a>,
         metric: RequestMetric,
     ) -> Result<(Self, &'a RateSums), StatusError> {
-        let counted = match sources.rates {
-            Rates::Known(counted) => counted,
-            Rates::Stale { age, limit } => return Err(stale("counts of requests are", *age, *limit)),
-            Rates::Unknown => {
-                return Err(StatusError::unavailable(
-                    "requests were not counted for a whole window yet",
-                ));
-            }
-        };
+        let counted = known_rates(sources)?;
         let values = Self {
             metric,
             counted,

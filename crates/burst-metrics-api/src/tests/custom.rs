@@ -203,8 +203,8 @@ fn a_missing_value_is_not_found_with_the_reason() {
         ),
         (
             "pods/*/burst_headroom",
-            "the server could not find the metric burst_headroom for pods: there are no metrics of single \
-             pods; request those of the Service or the workload",
+            "the server could not find the metric burst_headroom for pods: there are metrics of single \
+             pods only with requests.pods; request those of the Service or the workload",
         ),
         (
             "foos.bar/x/burst_headroom",

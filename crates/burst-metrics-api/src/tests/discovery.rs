@@ -178,7 +178,11 @@ fn the_docs_name_every_metric_and_no_other() {
     let documented: BTreeSet<_> = cells.flat_map(|cell| cell.split('`').step_by(2)).collect();
     let all = |scope| {
         let mut server = TestServer::unsynced();
-        server.set_counting(Some(CountingSettings { scope, in_flight: true }));
+        server.set_counting(Some(CountingSettings {
+            scope,
+            in_flight: true,
+            pods: false,
+        }));
         ServedMetric::all(server.apis().counting)
             .map(ServedMetric::name)
             .collect::<Vec<_>>()

@@ -108,6 +108,7 @@ fn metrics_of_requests_exist_only_if_requests_are_counted() {
     let counting = CountingSettings {
         scope: RateScope::Proxy,
         in_flight: false,
+        pods: false,
     };
     server.config.metrics_apis.as_mut().unwrap().counting = Some(counting);
     for (metric, status) in [

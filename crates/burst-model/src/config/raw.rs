@@ -129,6 +129,7 @@ pub(crate) struct RawSync {
 pub(crate) struct RawRequests {
     pub(crate) window: Option<String>,
     pub(crate) in_flight: Option<bool>,
+    pub(crate) pods: Option<bool>,
     pub(crate) report_interval: Option<String>,
     pub(crate) hub: Option<RawHub>,
     pub(crate) accept: Option<RawAccept>,

@@ -25,6 +25,8 @@ pub struct RequestsConfig {
     pub window: Duration,
     /// Whether requests in flight are counted.
     pub in_flight: bool,
+    /// Whether requests are also counted by the address of the endpoint that answered, for the metrics of pods.
+    pub pods: bool,
     /// The time between two reports of a VM to its proxy, and of a proxy to the hub.
     pub report_interval: Duration,
     /// The proxy that adds up the counts of all proxies, if there is one.
@@ -71,6 +73,7 @@ impl RequestsConfig {
         Ok(Self {
             window,
             in_flight: raw.in_flight.unwrap_or(true),
+            pods: raw.pods.unwrap_or_default(),
             report_interval,
             hub,
             accept: accept.transpose()?,
@@ -87,6 +90,7 @@ impl RequestsConfig {
                 RateScope::Proxy
             },
             in_flight: self.in_flight,
+            pods: self.pods,
         }
     }
 
@@ -114,6 +118,7 @@ impl RequestsConfig {
 mod tests {
     use super::super::Config;
     use super::*;
+    use crate::kube::ObjectKind;
 
     fn parse(json: &str) -> Result<Config, ConfigError> {
         Config::parse(json.as_bytes(), Artifact::Full)
@@ -153,6 +158,7 @@ mod tests {
                 r#"{"report_interval":"100ms"}"#,
                 "requests.report_interval: 100ms is below the least allowed, 1s",
             ),
+            (r#"{"pods":true}"#, "requests.pods: has no effect without metrics_apis"),
             (r#"{"hub":{}}"#, "requests.hub: missing field `cluster`"),
             (
                 r#"{"hub":{"cluster":""}}"#,
@@ -189,12 +195,35 @@ mod tests {
         let counting = CountingSettings {
             scope: RateScope::Cluster,
             in_flight: true,
+            pods: false,
         };
         assert_eq!(metrics_apis.counting, Some(counting));
         let error = config("apis").unwrap_err().to_string();
         assert!(
             error.starts_with(r#"requests.accept.filter_chain: "apis" is the filter chain of metrics_apis"#),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn pods_are_read_only_where_their_metrics_are_served() {
+        let sources = |more: &str| {
+            let config = parse(&format!(r#"{{"cluster":"k","namespaces":["b","a"]{more}}}"#)).unwrap();
+            let sources = config.content.sources.iter();
+            let pods = sources.filter(|source| matches!(source.kind, ObjectKind::EndpointSlices | ObjectKind::Pods));
+            pods.map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let apis = r#","metrics_apis":{"filter_chain":"m"}"#;
+        assert_eq!(sources(&format!(r#"{apis},"requests":{{"pods":false}}"#)), [""; 0]);
+        assert_eq!(sources(r#","requests":{"pods":true,"hub":{"cluster":"hub"}}"#), [""; 0]);
+        assert_eq!(
+            sources(&format!(r#"{apis},"requests":{{"pods":true}}"#)),
+            [
+                "endpointslices.discovery.k8s.io in namespace a",
+                "endpointslices.discovery.k8s.io in namespace b",
+                "pods in namespace a",
+                "pods in namespace b",
+            ]
         );
     }
 
@@ -212,6 +241,7 @@ mod tests {
             r#"{"cluster":"l","requests":{}}"#,
             r#"{"cluster":"k","requests":{"window":"60s"}}"#,
             r#"{"cluster":"k","requests":{"in_flight":false}}"#,
+            r#"{"cluster":"k","requests":{"pods":true,"hub":{"cluster":"hub"}}}"#,
             r#"{"cluster":"k","requests":{"accept":{"filter_chain":"hub"}}}"#,
             r#"{"cluster":"k","requests":{},"cluster_domain":"example.org"}"#,
             r#"{"cluster":"k","requests":{},"clusters":[{"name":"{service}.{namespace}"}]}"#,

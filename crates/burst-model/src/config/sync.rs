@@ -149,7 +149,11 @@ impl Config {
     #[must_use]
     pub fn schedule(&self, source: &Source) -> Schedule {
         let window = match source.kind {
-            ObjectKind::Hpas | ObjectKind::Services | ObjectKind::Policies => self.sync.window,
+            ObjectKind::Hpas
+            | ObjectKind::Services
+            | ObjectKind::Policies
+            | ObjectKind::EndpointSlices
+            | ObjectKind::Pods => self.sync.window,
             ObjectKind::Workloads => self.sync.workload_window,
         };
         Schedule {

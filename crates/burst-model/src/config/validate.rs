@@ -77,6 +77,15 @@ impl Config {
             .map(|raw| OverflowConfig::check(raw.into_inner(), artifact))
             .transpose()?
             .and_then(RequestPath::new);
+        if raw.metrics_apis.is_none()
+            && requests
+                .as_deref()
+                .is_some_and(|requests| requests.pods && requests.hub.is_none())
+        {
+            let reason = "has no effect without metrics_apis, which serve the metrics of pods, or requests.hub, which a proxy \
+                          counts for";
+            return Err(invalid("requests.pods", reason));
+        }
         let counting = requests.as_deref().map(RequestsConfig::counting);
         let metrics_apis = metrics_apis::check(raw.metrics_apis, &content.sources, counting, artifact)?;
         let chain = |apis: &MetricsApisConfig| apis.filter_chain.clone();
@@ -169,6 +178,18 @@ fn content(raw: &RawConfig, origin: &Origin) -> Result<(Content, Vec<Source>), C
             }
         }
     }
+    // A proxy that only counts for a hub needs to know no pods.
+    if raw.metrics_apis.is_some()
+        && raw
+            .requests
+            .as_deref()
+            .is_some_and(|requests| requests.pods == Some(true))
+    {
+        kinds.extend([
+            Kind::all(ObjectKind::EndpointSlices, Resource::endpoint_slices()),
+            Kind::all(ObjectKind::Pods, Resource::pods()),
+        ]);
+    }
     let header_keys = raw.header.extra_keys.iter().filter_map(|key| key.signal());
     // The header-only module shows no fields. It keeps them for the full module beside it, which may have the same settings.
     let fields = raw.endpoints.extra_fields.iter().copied();
@@ -223,13 +244,17 @@ struct Kind {
 }
 
 impl Kind {
-    fn workload(resource: Resource) -> Self {
+    fn all(reads: ObjectKind, resource: Resource) -> Self {
         Self {
-            reads: ObjectKind::Workloads,
+            reads,
             resource,
             label_selector: None,
             field_selector: None,
         }
+    }
+
+    fn workload(resource: Resource) -> Self {
+        Self::all(ObjectKind::Workloads, resource)
     }
 
     fn written(key: &str, raw: &raw::RawWorkload) -> Result<Self, ConfigError> {

@@ -1,16 +1,18 @@
 //! A join that is updated object by object. A change recomputes only the rows that depend on the object. The caller
 //! limits the work of each call. When no change is pending, the table equals that of a fresh [`join`](super::join()).
 
-use super::lookup::{HPA, IndexKey, IndexedObject, ObjectIndex, SERVICE, index_keys};
+use super::lookup::{HPA, IndexKey, IndexedObject, ObjectIndex, POD, SERVICE, index_keys};
+use super::pods::{self, PodEndpoints};
 use super::{
-    HPAS, JoinFindings, Row, SERIES, SERVICES, Table, matches_selector, row_of_hpa, row_of_service, series, with_ready,
+    HPAS, JoinFindings, PODS, Row, SERIES, SERVICES, Table, matches_selector, row_of_hpa, row_of_service, series,
+    with_ready,
 };
 use crate::kube::{Hpa, Object, ObjectKind, Resource, ScaleTarget, Service, Source, Workload};
 use crate::load::Percent;
 use crate::name::{Name, ObjectName};
 use crate::order::sort_by;
 use crate::signals::{Signal, Signals};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
 /// A change of one object: created, updated or deleted.
@@ -38,6 +40,8 @@ pub struct IncrementalJoin {
     index: ObjectIndex,
     table: Table,
     findings: JoinFindings,
+    /// Pods with an address that is not theirs alone.
+    disputed_pods: BTreeSet<ObjectName>,
     /// Changes that are not applied yet, each with the index of its list.
     pending: VecDeque<(usize, Delta)>,
 }
@@ -55,6 +59,12 @@ impl IncrementalJoin {
             .map(|source| source.resource.plural.as_str())
             .chain([HPAS, SERVICES])
             .chain(sources.iter().any(|source| source.kept.labels).then_some(SERIES))
+            .chain(
+                sources
+                    .iter()
+                    .any(|source| source.kind == ObjectKind::Pods)
+                    .then_some(PODS),
+            )
             .map(|section| (section.to_owned(), Vec::new()))
             .collect();
         Self {
@@ -63,6 +73,7 @@ impl IncrementalJoin {
             sources,
             index: ObjectIndex::default(),
             findings: JoinFindings::default(),
+            disputed_pods: BTreeSet::new(),
             pending: VecDeque::new(),
         }
     }
@@ -110,7 +121,10 @@ impl IncrementalJoin {
     /// The problems found so far.
     #[must_use]
     pub fn findings(&self) -> JoinFindings {
-        self.findings
+        JoinFindings {
+            disputed_pods: self.disputed_pods.len() as u64,
+            ..self.findings
+        }
     }
 
     /// Applies one change. Returns how many rows were recomputed and whether one of them changed.
@@ -151,19 +165,27 @@ impl IncrementalJoin {
         rows.dedup();
         let mut changed = false;
         for (section, name) in &rows {
-            let row = self.row(section, name);
+            let row = match *section {
+                PODS => self.update_pod(name),
+                section => self.row(section, name),
+            };
             let rows = self.table.get_mut(*section);
             changed |= rows.is_some_and(|rows| set_row(rows, name, row));
         }
         (rows.len(), changed)
     }
 
-    /// Adds an HPA to the findings, or takes it out. Call it while the HPA is in the index.
+    /// Adds an object to the findings, or takes it out. Call it while the object is in the index.
     fn update_findings(&mut self, object: &Object, add: fn(u64, u64) -> Option<u64>) {
+        let foreign = pods::foreign_endpoints(object);
+        let findings = &mut self.findings;
+        findings.foreign_endpoints = add(findings.foreign_endpoints, foreign).unwrap_or_default();
         let Object::Hpa(hpa) = object else { return };
         let is_unobserved = hpa.current_replicas.is_none();
         let is_one_of_several = self.hpas_scaling(&hpa.name.namespace, &hpa.target).count() > 1;
-        let JoinFindings { unobserved, shadowed } = &mut self.findings;
+        let JoinFindings {
+            unobserved, shadowed, ..
+        } = &mut self.findings;
         for (count, is_one) in [(unobserved, is_unobserved), (shadowed, is_one_of_several)] {
             *count = add(*count, u64::from(is_one)).unwrap_or_default();
         }
@@ -211,6 +233,15 @@ impl IncrementalJoin {
                     );
                 }
             }
+            Object::EndpointSlice(slice) => {
+                for endpoint in &slice.endpoints {
+                    let slices = self.index.get_address(endpoint.address).iter();
+                    let slices = slices.filter_map(IndexedObject::slice).chain([slice]);
+                    let pods = slices.flat_map(|slice| pods::with_address(slice, endpoint.address));
+                    rows.extend(pods.map(|pod| (PODS, pod)));
+                }
+            }
+            Object::Pod(pod) => rows.push((PODS, pod.name.clone())),
             Object::Policy(_) => {}
         }
         rows
@@ -231,6 +262,33 @@ impl IncrementalJoin {
                 .find_map(|service| self.row_of_service(service)),
             plural => self.row_of_workload(plural, name),
         }
+    }
+
+    /// Computes the row of a pod, and notes whether its addresses are disputed.
+    fn update_pod(&mut self, name: &ObjectName) -> Option<Row> {
+        let (row, is_disputed) = self.row_of_pod(name);
+        if is_disputed {
+            self.disputed_pods.insert(name.clone());
+        } else {
+            self.disputed_pods.remove(name);
+        }
+        row
+    }
+
+    /// The row of a pod, and whether one of its addresses is disputed.
+    fn row_of_pod(&self, name: &ObjectName) -> (Option<Row>, bool) {
+        let objects = self.objects_named(POD, name).into_iter();
+        let Some(pod) = objects.filter_map(IndexedObject::pod).find(|pod| pod.name == *name) else {
+            return (None, false);
+        };
+        let key = IndexKey::Endpoint(name.name.as_str());
+        let slices = self.index.get(&name.namespace, &key).iter();
+        let endpoints = PodEndpoints::collect(name, slices.filter_map(IndexedObject::slice));
+        let is_disputed = endpoints.addresses().any(|address| {
+            let mut slices = self.index.get_address(address).iter().filter_map(IndexedObject::slice);
+            slices.any(|slice| pods::with_address(slice, address).any(|pod| pod != *name))
+        });
+        (endpoints.row(pod).filter(|_| !is_disputed), is_disputed)
     }
 
     fn row_of_hpa(&self, hpa: &Hpa) -> Option<Row> {

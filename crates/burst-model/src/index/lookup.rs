@@ -1,10 +1,11 @@
 //! An index of objects by the keys that join them: names, targets, labels and selectors.
 
 use crate::hash::{self, Fnv};
-use crate::kube::{Hpa, Object, Resource, ScaleTarget, Service, Source, Workload};
+use crate::kube::{EndpointSlice, Hpa, Object, PodObject, Resource, ScaleTarget, Service, Source, Workload};
 use crate::name::{Name, ObjectName};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 /// A key under which objects of one namespace are found.
@@ -20,6 +21,10 @@ pub(super) enum IndexKey<'a> {
     Label(&'a str, &'a str),
     /// A Service, by one label of its selector.
     Selector(&'a str, &'a str),
+    /// An EndpointSlice, by the name of a pod.
+    Endpoint(&'a str),
+    /// An EndpointSlice of any namespace, by an address.
+    Address(IpAddr),
 }
 
 /// An object and the index of its list.
@@ -33,21 +38,45 @@ impl IndexedObject {
     pub(super) fn hpa(&self) -> Option<&Hpa> {
         match &*self.object {
             Object::Hpa(hpa) => Some(hpa),
-            Object::Service(_) | Object::Workload(_) | Object::Policy(_) => None,
+            Object::Service(_)
+            | Object::Workload(_)
+            | Object::Policy(_)
+            | Object::EndpointSlice(_)
+            | Object::Pod(_) => None,
         }
     }
 
     pub(super) fn service(&self) -> Option<&Service> {
         match &*self.object {
             Object::Service(service) => Some(service),
-            Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) => None,
+            Object::Hpa(_) | Object::Workload(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => {
+                None
+            }
+        }
+    }
+
+    pub(super) fn slice(&self) -> Option<&EndpointSlice> {
+        match &*self.object {
+            Object::EndpointSlice(slice) => Some(slice),
+            Object::Hpa(_) | Object::Service(_) | Object::Workload(_) | Object::Policy(_) | Object::Pod(_) => None,
+        }
+    }
+
+    pub(super) fn pod(&self) -> Option<&PodObject> {
+        match &*self.object {
+            Object::Pod(pod) => Some(pod),
+            Object::Hpa(_)
+            | Object::Service(_)
+            | Object::Workload(_)
+            | Object::Policy(_)
+            | Object::EndpointSlice(_) => None,
         }
     }
 
     pub(super) fn workload(&self) -> Option<&Workload> {
         match &*self.object {
             Object::Workload(workload) => Some(workload),
-            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) => None,
+            Object::Hpa(_) | Object::Service(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => None,
         }
     }
 }
@@ -76,6 +105,15 @@ pub(super) fn index_keys(source: &Source, object: &Object) -> Vec<u64> {
             let is = hash(IndexKey::workload(&source.resource, name));
             [is].into_iter().chain(labels).collect()
         }
+        Object::EndpointSlice(slice) => {
+            let endpoints = slice.endpoints.iter();
+            let keys = endpoints.flat_map(|endpoint| {
+                let pod = hash(IndexKey::Endpoint(endpoint.pod.as_str()));
+                [pod, hash_of_address(endpoint.address)]
+            });
+            keys.collect()
+        }
+        Object::Pod(_) => vec![hash(IndexKey::Name(POD, name))],
         Object::Policy(_) => Vec::new(),
     }
 }
@@ -83,6 +121,7 @@ pub(super) fn index_keys(source: &Source, object: &Object) -> Vec<u64> {
 /// The kinds that are not workloads.
 pub(super) const HPA: &str = "hpa";
 pub(super) const SERVICE: &str = "service";
+pub(super) const POD: &str = "pod";
 
 impl<'a> IndexKey<'a> {
     pub(super) fn workload(resource: &'a Resource, name: &'a str) -> Self {
@@ -109,7 +148,17 @@ fn hash_of(namespace: &Name, key: &IndexKey<'_>) -> u64 {
     hash::of(&(namespace.as_str(), key))
 }
 
+/// A user of another namespace may claim an address too.
+fn hash_of_address(address: IpAddr) -> u64 {
+    hash::of(&("", &IndexKey::Address(address)))
+}
+
 impl ObjectIndex {
+    /// The objects, of any namespace, that may have an address.
+    pub(super) fn get_address(&self, address: IpAddr) -> &[IndexedObject] {
+        self.0.get(&hash_of_address(address)).map_or(&[], Vec::as_slice)
+    }
+
     /// The objects that may have a key.
     pub(super) fn get(&self, namespace: &Name, key: &IndexKey<'_>) -> &[IndexedObject] {
         self.0.get(&hash_of(namespace, key)).map_or(&[], Vec::as_slice)

@@ -59,7 +59,7 @@ pub(super) fn with_signal(object: Object, signal: Option<u32>) -> Object {
             ready: signal,
             ..workload
         }),
-        Object::Service(_) | Object::Policy(_) => object,
+        Object::Service(_) | Object::Policy(_) | Object::EndpointSlice(_) | Object::Pod(_) => object,
     }
 }
 

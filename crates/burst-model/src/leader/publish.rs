@@ -295,7 +295,7 @@ fn is_of_policies(list: &WatchedList) -> bool {
 fn as_policy(object: &Rc<Object>) -> Option<&PolicyObject> {
     match &**object {
         Object::Policy(policy) => Some(policy),
-        Object::Hpa(_) | Object::Service(_) | Object::Workload(_) => None,
+        Object::Hpa(_) | Object::Service(_) | Object::Workload(_) | Object::EndpointSlice(_) | Object::Pod(_) => None,
     }
 }
 

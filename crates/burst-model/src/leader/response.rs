@@ -132,7 +132,7 @@ impl Leader {
         };
         let mut effects = Vec::from_iter(list.report_recovery(Verb::Watch));
         let resource = &list.reflector.source().resource;
-        let (deltas, messages) = list.store.apply(resource, batch.changes, max_bytes);
+        let (deltas, messages) = list.store.apply(resource, batch.changes, max_bytes, now);
         list.record_read(now);
         let gauge = list.set_readable(Readable::Yes);
         list.store.request_relist_if_partial(now);

@@ -98,6 +98,10 @@ impl Store {
         now: Time,
     ) -> (Vec<Delta>, Vec<String>) {
         self.listed_at = Some(now);
+        let mut listed = listed;
+        for object in &mut listed.objects {
+            self.set_since(object, now);
+        }
         let names = listed.retained.iter();
         let retained: Vec<_> = names.filter_map(|name| self.find_by_name(name)).collect();
         let before = std::mem::replace(&mut self.objects, listed.objects);
@@ -123,13 +127,14 @@ impl Store {
         resource: &Resource,
         changes: Vec<Change>,
         max_bytes: usize,
+        now: Time,
     ) -> (Vec<Delta>, Vec<String>) {
         let (mut deltas, mut messages) = (Vec::new(), Vec::new());
         for change in changes {
             match change {
                 Change::Apply(object) => {
                     self.forget_retained(&object.name().to_string());
-                    deltas.extend(self.put(object));
+                    deltas.extend(self.put(object, now));
                 }
                 Change::Delete(name) => {
                     self.excluded.remove_named(&name.to_string());
@@ -205,9 +210,51 @@ impl Store {
         deltas
     }
 
-    fn put(&mut self, object: Object) -> Option<Delta> {
+    /// Notes since when an EndpointSlice has each address for its pod.
+    fn set_since(&self, object: &mut Rc<Object>, now: Time) {
+        if !matches!(**object, Object::EndpointSlice(_)) {
+            return;
+        }
+        let before = self
+            .position(object.name())
+            .ok()
+            .and_then(|index| self.objects.get(index));
+        let before = before.and_then(|before| match &**before {
+            Object::EndpointSlice(slice) => Some(slice),
+            _ => None,
+        });
+        if let Object::EndpointSlice(slice) = Rc::make_mut(object) {
+            slice.set_since(before, now.unix_millis());
+        }
+    }
+
+    /// Corrects the times of EndpointSlices after the clock was set back to `now`: an address that is known since a time in
+    /// the future is known since `now`. Returns what changed.
+    pub(super) fn set_endpoints_back(&mut self, now: Time) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        for object in &mut self.objects {
+            let Object::EndpointSlice(slice) = &**object else {
+                continue;
+            };
+            let now = now.unix_millis();
+            if slice.endpoints.iter().all(|endpoint| endpoint.since <= now) {
+                continue;
+            }
+            let mut slice = slice.clone();
+            for endpoint in &mut slice.endpoints {
+                endpoint.since = endpoint.since.min(now);
+            }
+            let after = Rc::new(Object::EndpointSlice(slice));
+            let before = std::mem::replace(object, after.clone());
+            deltas.push(Delta::new(Some(before), Some(after)));
+        }
+        deltas
+    }
+
+    fn put(&mut self, object: Object, now: Time) -> Option<Delta> {
         let position = self.position(object.name());
-        let object = Rc::new(object);
+        let mut object = Rc::new(object);
+        self.set_since(&mut object, now);
         let before = match position {
             Ok(index) => {
                 let stored = self.objects.get_mut(index).filter(|stored| **stored != object)?;

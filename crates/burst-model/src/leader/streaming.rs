@@ -269,7 +269,7 @@ impl Leader {
             effects.extend(list.set_readable(Readable::Yes));
         }
         let resource = &list.reflector.source().resource;
-        let (deltas, messages) = list.store.apply(resource, batch.changes, max_bytes);
+        let (deltas, messages) = list.store.apply(resource, batch.changes, max_bytes, now);
         if list.source().kind == ObjectKind::Policies && !deltas.is_empty() {
             self.publisher.request_confirmation();
         }

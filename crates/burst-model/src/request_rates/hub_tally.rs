@@ -92,6 +92,7 @@ mod tests {
             taken_at: at(taken),
             span: Duration::from_secs(30),
             services: vec![("shop/web", count)],
+            addresses: None,
         }
     }
 

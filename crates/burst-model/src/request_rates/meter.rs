@@ -1,5 +1,6 @@
 //! The request counters of one VM. Counting a response is a look-up by Envoy's cluster name and an addition.
 
+use super::address_meter::AddressMeter;
 use super::tally::MAX_SERVICES;
 use crate::name::ObjectName;
 use crate::upstream::{Unmapped, UpstreamHints, UpstreamTarget, Upstreams};
@@ -45,9 +46,20 @@ pub struct Meter {
     clusters: HashMap<Box<[u8]>, CachedMapping>,
     slots: BTreeMap<Box<str>, MeterSlot>,
     cells: Vec<MeterCell>,
+    /// If requests are counted by address too.
+    pub(super) addresses: Option<AddressMeter>,
 }
 
 impl Meter {
+    /// A meter that also counts by the address of the endpoint that answers.
+    #[must_use]
+    pub fn with_addresses() -> Self {
+        Self {
+            addresses: Some(AddressMeter::default()),
+            ..Self::default()
+        }
+    }
+
     /// Counts a request that begins. Pass the returned slot to [`Self::end`] when the request ends.
     pub fn begin(&mut self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints) -> Option<MeterSlot> {
         let CachedMapping::Slot(slot) = self.mapping(upstreams, cluster, hints) else {
@@ -65,26 +77,43 @@ impl Meter {
         }
     }
 
-    /// Counts a response.
+    /// Counts a response of a Service by the address of its endpoint. `endpoint` returns the text of that, or `None` if no
+    /// endpoint was tried. It is called only if addresses are counted.
+    pub fn count_address(&mut self, endpoint: impl FnOnce() -> Option<Vec<u8>>, rejected: bool) {
+        if let Some(addresses) = &mut self.addresses
+            && let Some(endpoint) = endpoint()
+        {
+            addresses.count(&endpoint, rejected);
+        }
+    }
+
+    /// How many responses could not be counted by address.
+    #[must_use]
+    pub fn uncounted_addresses(&self) -> u64 {
+        self.addresses.as_ref().map_or(0, AddressMeter::uncounted)
+    }
+
+    /// Counts a response. Returns whether it is one of a Service.
     pub fn count_response(
         &mut self,
         upstreams: &Upstreams,
         cluster: &[u8],
         hints: &impl UpstreamHints,
         rejected: bool,
-    ) {
+    ) -> bool {
         let slot = match self.mapping(upstreams, cluster, hints) {
             CachedMapping::Slot(slot) => slot,
-            CachedMapping::Nothing => return,
+            CachedMapping::Nothing => return false,
             CachedMapping::ByBackend => match self.slot_of_backend(hints) {
                 Some(slot) => slot,
-                None => return,
+                None => return false,
             },
         };
         if let Some(MeterCell { counters: tally, .. }) = self.cells.get_mut(slot.0) {
             tally.requests = tally.requests.wrapping_add(1);
             tally.rejected = tally.rejected.wrapping_add(u32::from(rejected));
         }
+        true
     }
 
     fn mapping(&mut self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints) -> CachedMapping {

@@ -7,6 +7,7 @@
 //!
 //! A tally holds counts and the time that they cover, so tallies can be added. The sum is turned into rates at the end.
 
+mod address_meter;
 #[cfg(test)]
 mod arbitrary;
 mod count;
@@ -21,6 +22,7 @@ mod tally_sum;
 mod text;
 mod window;
 
+pub use address_meter::{AddressMeter, MAX_ADDRESSES};
 pub use count::{RequestCounts, is_rejected};
 pub use hub_tally::{HubTally, ReportSettings};
 pub use latest::LatestRates;

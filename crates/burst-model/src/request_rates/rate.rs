@@ -2,6 +2,7 @@
 
 use crate::time::Time;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Which proxies' requests a metric counts. The metric's name includes it, so that one proxy's requests are not mistaken
@@ -21,6 +22,8 @@ pub struct CountingSettings {
     pub scope: RateScope,
     /// Whether requests in flight are counted too, which takes more callbacks of the module.
     pub in_flight: bool,
+    /// Whether requests are also counted by the address of the endpoint that answered, for the metrics of pods.
+    pub pods: bool,
 }
 
 /// The rates, or why there are none.
@@ -50,6 +53,9 @@ pub struct RateSums {
     /// By `namespace/name` of the Service. The proxies saw no request for a Service that is missing here, but it may have
     /// got requests that bypass them.
     pub services: BTreeMap<String, ServiceRate>,
+    /// By the address of the endpoint that answered. An address that is missing here had no request. `None` if addresses
+    /// are not counted, or not by all observers, or not all of them could be.
+    pub addresses: Option<BTreeMap<IpAddr, ServiceRate>>,
 }
 
 /// The rates of one Service.

@@ -4,6 +4,7 @@
 use super::count::RequestCounts;
 use super::rate::{RateSums, ServiceRate};
 use crate::time::Time;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The most Services in one tally. A VM counts no further ones, and a report with more is refused.
@@ -20,6 +21,9 @@ pub struct Tally<'a> {
     pub span: Duration,
     /// By `namespace/name` of the Service, sorted and unique.
     pub services: Vec<(&'a str, RequestCounts)>,
+    /// By the address of the endpoint that answered, sorted and unique. An address that is missing here had no request.
+    /// `None` if addresses are not counted, or not all of them could be.
+    pub addresses: Option<Vec<(IpAddr, RequestCounts)>>,
 }
 
 impl Tally<'_> {
@@ -46,6 +50,10 @@ impl Tally<'_> {
             as_of: self.taken_at,
             window: self.span,
             services: services.collect(),
+            addresses: self.addresses.as_ref().map(|addresses| {
+                let addresses = addresses.iter();
+                addresses.map(|(address, count)| (*address, rate(count))).collect()
+            }),
         })
     }
 }
@@ -65,6 +73,7 @@ mod tests {
                 taken_at: Time::from_unix_millis(taken * 1000),
                 span: Duration::from_secs(30),
                 services: Vec::new(),
+                addresses: None,
             };
             assert_eq!(tally.is_fresh(now, max_age), is_fresh, "taken at {taken} s");
         }

@@ -1,11 +1,13 @@
 //! Adds up tallies one by one, so that only one of them is in memory beside the sum. The sum has the limits of a tally,
 //! whatever names the tallies contain.
 
+use super::address_meter::MAX_ADDRESSES;
 use super::count::RequestCounts;
 use super::tally::{MAX_SERVICES, Tally};
-use super::text::{MAX_REPORT_BYTES, length};
+use super::text::{MAX_REPORT_BYTES, address_length, length};
 use crate::time::Time;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The sum of tallies. Its span is the longest of theirs, because a younger observer saw no requests before it started.
@@ -19,6 +21,46 @@ pub struct TallySum {
     span: Duration,
     tallies: usize,
     excluded: usize,
+    addresses: AddressSum,
+}
+
+/// The sum by address. It is complete or unknown: a part of it would be too small for some address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum AddressSum {
+    Known(BTreeMap<IpAddr, RequestCounts>),
+    /// A tally has no addresses, or there are too many.
+    Unknown,
+}
+
+impl Default for AddressSum {
+    fn default() -> Self {
+        Self::Known(BTreeMap::new())
+    }
+}
+
+impl AddressSum {
+    fn add(&mut self, addresses: Option<&[(IpAddr, RequestCounts)]>) {
+        let (Self::Known(sum), Some(addresses)) = (&mut *self, addresses) else {
+            *self = Self::Unknown;
+            return;
+        };
+        for (address, count) in addresses {
+            let sum = sum.entry(*address).or_default();
+            sum.requests = sum.requests.saturating_add(count.requests);
+            sum.rejected = sum.rejected.saturating_add(count.rejected);
+        }
+        if sum.len() > MAX_ADDRESSES {
+            *self = Self::Unknown;
+        }
+    }
+
+    /// The addresses, if they fit into a report that has this many bytes without them.
+    fn addresses(&self, length: usize) -> Option<Vec<(IpAddr, RequestCounts)>> {
+        let Self::Known(sum) = self else { return None };
+        let lengths = sum.iter().map(|(address, count)| address_length(address, count));
+        let length = lengths.fold(length, usize::saturating_add);
+        (length <= MAX_REPORT_BYTES).then(|| sum.iter().map(|(address, count)| (*address, *count)).collect())
+    }
 }
 
 impl TallySum {
@@ -28,6 +70,7 @@ impl TallySum {
         self.taken_at = Some(self.taken_at.map_or(tally.taken_at, |taken| taken.min(tally.taken_at)));
         self.span = self.span.max(tally.span);
         self.tallies = self.tallies.saturating_add(1);
+        self.addresses.add(tally.addresses.as_deref());
         for (name, count) in &tally.services {
             if let Some(sum) = self.services.get_mut(*name) {
                 *sum = sum.combine(*count);
@@ -64,6 +107,7 @@ impl TallySum {
             taken_at: self.taken_at?,
             span: self.span,
             services: services.map(|(name, count)| (&**name, *count)).collect(),
+            addresses: self.addresses.addresses(self.length),
         })
     }
 }
@@ -89,6 +133,7 @@ mod tests {
             taken_at: at(taken),
             span: Duration::from_secs(30),
             services: services.iter().map(|(name, counts)| (*name, count(*counts))).collect(),
+            addresses: None,
         }
     }
 
@@ -107,6 +152,58 @@ mod tests {
         assert_eq!(both.tally(9), Some(Tally { id: 9, ..whole }));
         assert_eq!((both.tallies(), both.excluded()), (2, 0));
         assert_eq!(TallySum::default().tally(9), None);
+    }
+
+    /// A tally of so many requests to each of these addresses.
+    fn by_address(addresses: Vec<IpAddr>, requests: u64) -> Tally<'static> {
+        let count = RequestCounts {
+            requests,
+            ..RequestCounts::default()
+        };
+        Tally {
+            addresses: Some(addresses.into_iter().map(|address| (address, count)).collect()),
+            ..seen(100, &[])
+        }
+    }
+
+    #[test]
+    fn addresses_are_added_up_only_if_every_tally_has_them() {
+        let address = |last| IpAddr::from([10, 0, 0, last]);
+        let [one, two] = [
+            by_address(vec![address(1), address(2)], 3),
+            by_address(vec![address(2)], 4),
+        ];
+        let sum = |tallies: &[&Tally<'static>]| {
+            let addresses = total(tallies.iter().map(|tally| (*tally).clone()))
+                .tally(9)?
+                .addresses?;
+            Some(
+                addresses
+                    .iter()
+                    .map(|(address, count)| (*address, count.requests))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(sum(&[&one, &two]), Some(vec![(address(1), 3), (address(2), 7)]));
+        let without = seen(100, &[]);
+        assert_eq!((sum(&[&one, &without]), sum(&[&without, &one, &two])), (None, None));
+    }
+
+    #[test]
+    fn the_sum_of_too_many_addresses_is_unknown() {
+        let many = |count: usize| {
+            (0..count)
+                .map(|n| IpAddr::from(u32::try_from(n).unwrap().to_be_bytes()))
+                .collect()
+        };
+        let known = |count: usize| {
+            total([by_address(many(count), 1)])
+                .tally(9)
+                .unwrap()
+                .addresses
+                .is_some()
+        };
+        assert_eq!((known(MAX_ADDRESSES), known(MAX_ADDRESSES + 1)), (true, false));
     }
 
     #[test]

@@ -2,20 +2,27 @@
 //!
 //! ```text
 //! 1;ID;MILLIS;SPAN;NAMESPACE/NAME=REQUESTS,REJECTED,IN-FLIGHT;NAMESPACE/NAME=REQUESTS,REJECTED;…
+//! …;@;@ADDRESS=REQUESTS,REJECTED;…
 //! ```
 //!
-//! Numbers are decimal, the id has 16 hexadecimal digits, times are in milliseconds, and names are sorted. The format is
-//! text because a header cannot hold arbitrary bytes.
+//! Numbers are decimal, the id has 16 hexadecimal digits, times are in milliseconds, names are sorted, and so are
+//! addresses. The single `@` means that all addresses with a request follow, if there are any. The format is text because a
+//! header cannot hold arbitrary bytes.
 
+use super::address_meter::MAX_ADDRESSES;
 use super::count::RequestCounts;
 use super::tally::{MAX_SERVICES, Tally};
 use crate::name::ObjectName;
 use crate::time::Time;
 use std::fmt::Write;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The version of the format. Increase it whenever the format changes.
 const VERSION: &str = "1";
+
+/// What stands before all addresses, and before each of them. No Service begins like this.
+const ADDRESS: &str = ";@";
 
 /// The longest report that is parsed. 20,000 Services with common names take less than 1 MiB.
 pub const MAX_REPORT_BYTES: usize = 2 << 20;
@@ -44,6 +51,12 @@ pub enum InvalidTally {
     /// There are more Services than a tally may have.
     #[error("there are more than {MAX_SERVICES} services")]
     TooMany,
+    /// The address with that index is invalid, is not sorted, or is there twice.
+    #[error("address {0}: is not @ADDRESS=REQUESTS,REJECTED, or is out of order")]
+    Address(usize),
+    /// There are more addresses than a tally may have.
+    #[error("there are more than {MAX_ADDRESSES} addresses")]
+    TooManyAddresses,
 }
 
 /// The id of a tally's observer. Only the start of the text is parsed.
@@ -96,6 +109,12 @@ impl<'a> Tally<'a> {
                 let _ = write!(text, ",{in_flight}");
             }
         }
+        if let Some(addresses) = &self.addresses {
+            text.push_str(ADDRESS);
+            for (address, count) in addresses {
+                let _ = write!(text, "{ADDRESS}{address}={},{}", count.requests, count.rejected);
+            }
+        }
         text
     }
 
@@ -106,6 +125,10 @@ impl<'a> Tally<'a> {
     pub fn parse(text: &'a [u8]) -> Result<Self, InvalidTally> {
         check_length(text, MAX_TALLY_BYTES)?;
         let text = std::str::from_utf8(text).map_err(|_| InvalidTally::Version)?;
+        let (text, addresses) = match text.split_once(ADDRESS) {
+            Some((text, addresses)) => (text, Some(addresses)),
+            None => (text, None),
+        };
         let mut parts = text.split(';');
         if parts.next() != Some(VERSION) {
             return Err(InvalidTally::Version);
@@ -131,6 +154,7 @@ impl<'a> Tally<'a> {
             taken_at: taken,
             span,
             services,
+            addresses: addresses.map(parse_addresses).transpose()?,
         })
     }
 
@@ -171,6 +195,11 @@ pub(super) fn length(name: &str, count: &RequestCounts) -> usize {
         .saturating_add(in_flight)
 }
 
+/// The bytes that an address takes in the text.
+pub(super) fn address_length(address: &IpAddr, count: &RequestCounts) -> usize {
+    length(&address.to_string(), count).saturating_add(ADDRESS.len() - 1)
+}
+
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
@@ -178,7 +207,11 @@ fn millis(span: Duration) -> u64 {
 fn service(part: &str) -> Option<(&str, RequestCounts)> {
     let (name, counts) = part.split_once('=')?;
     ObjectName::is_valid(name).then_some(())?;
-    let mut counts = counts.split(',');
+    Some((name, counts_of(counts)?))
+}
+
+fn counts_of(text: &str) -> Option<RequestCounts> {
+    let mut counts = text.split(',');
     let requests = counts.next().and_then(decimal)?;
     let rejected = counts.next().and_then(decimal)?;
     let in_flight_milli = match counts.next() {
@@ -190,7 +223,35 @@ fn service(part: &str) -> Option<(&str, RequestCounts)> {
         rejected,
         in_flight_milli,
     };
-    (rejected <= requests && counts.next().is_none()).then_some((name, count))
+    (rejected <= requests && counts.next().is_none()).then_some(count)
+}
+
+/// Parses what follows the mark that addresses are counted.
+fn parse_addresses(text: &str) -> Result<Vec<(IpAddr, RequestCounts)>, InvalidTally> {
+    let mut parts = text.split(ADDRESS);
+    if parts.next() != Some("") {
+        return Err(InvalidTally::Address(0));
+    }
+    let mut addresses: Vec<(IpAddr, RequestCounts)> = Vec::new();
+    for (index, part) in parts.enumerate() {
+        let (address, count) = address(part)
+            .filter(|(address, _)| addresses.last().is_none_or(|(last, _)| last < address))
+            .ok_or(InvalidTally::Address(index))?;
+        if index >= MAX_ADDRESSES {
+            return Err(InvalidTally::TooManyAddresses);
+        }
+        addresses.push((address, count));
+    }
+    Ok(addresses)
+}
+
+fn address(part: &str) -> Option<(IpAddr, RequestCounts)> {
+    let (text, counts) = part.split_once('=')?;
+    // Only the canonical text, so that no address is there twice.
+    let address: IpAddr = text.parse().ok()?;
+    let is_canonical = address == address.to_canonical() && address.to_string() == text;
+    let count = counts_of(counts).filter(|count| is_canonical && count.in_flight_milli.is_none())?;
+    Some((address, count))
 }
 
 /// Digits and nothing else: `parse` takes a plus as well.
@@ -231,6 +292,38 @@ mod tests {
     }
 
     #[test]
+    fn addresses_follow_the_services_if_they_are_counted() {
+        let parsed = |text: &str| Tally::parse(text.as_bytes()).unwrap().addresses;
+        let head = "1;00000000000000ff;5000;30000;shop/web=60,2,1500";
+        assert_eq!((parsed(head), parsed(&format!("{head};@"))), (None, Some(vec![])));
+        let text = format!("{head};@;@10.0.0.1=60,2;@fd00::1=3,0");
+        let tally = Tally::parse(text.as_bytes()).unwrap();
+        let counts = |requests, rejected| RequestCounts {
+            requests,
+            rejected,
+            in_flight_milli: None,
+        };
+        let expected = [("10.0.0.1", counts(60, 2)), ("fd00::1", counts(3, 0))];
+        let expected = expected.map(|(address, counts)| (address.parse().unwrap(), counts));
+        assert_eq!(tally.addresses.as_deref(), Some(&expected[..]));
+        assert_eq!((tally.services.len(), tally.to_text()), (1, text));
+    }
+
+    #[test]
+    fn addresses_beyond_what_a_tally_may_have_are_refused() {
+        let of = |count: usize| {
+            let address = |n: usize| format!(";@10.{}.{}.{}=1,0", n >> 16, (n >> 8) & 255, n & 255);
+            let addresses: Vec<_> = (0..count).map(address).collect();
+            format!("1;00000000000000ff;5000;30000;@{}", addresses.concat())
+        };
+        assert!(Tally::parse(of(MAX_ADDRESSES).as_bytes()).is_ok());
+        assert_eq!(
+            Tally::parse(of(MAX_ADDRESSES + 1).as_bytes()),
+            Err(InvalidTally::TooManyAddresses)
+        );
+    }
+
+    #[test]
     fn clocks_that_differ_do_not_matter_to_a_report() {
         let tally = Tally::parse(TALLY).unwrap();
         let report = tally.to_report(Time::from_unix_millis(5_700));
@@ -261,6 +354,23 @@ mod tests {
             (&format!("{head};shop/web=1,0,3,4"), InvalidTally::Service(0)),
             (&format!("{head};shop/web=1,-0"), InvalidTally::Service(0)),
             (&format!("{head};a/b=1,0;shop/web=1,0 "), InvalidTally::Service(1)),
+            (&format!("{head};@10.0.0.1=1,0"), InvalidTally::Address(0)),
+            (&format!("{head};@;"), InvalidTally::Address(0)),
+            (&format!("{head};@;@"), InvalidTally::Address(0)),
+            (&format!("{head};@;@;a/b=1,0"), InvalidTally::Address(0)),
+            (&format!("{head};@;@web=1,0"), InvalidTally::Address(0)),
+            (&format!("{head};@;@10.0.0.1=1,2"), InvalidTally::Address(0)),
+            (&format!("{head};@;@10.0.0.1=1,0,0"), InvalidTally::Address(0)),
+            (&format!("{head};@;@fd00:0::1=1,0"), InvalidTally::Address(0)),
+            (&format!("{head};@;@::ffff:10.0.0.1=1,0"), InvalidTally::Address(0)),
+            (
+                &format!("{head};@;@10.0.0.1=1,0;@10.0.0.1=1,0"),
+                InvalidTally::Address(1),
+            ),
+            (
+                &format!("{head};@;@fd00::1=1,0;@10.0.0.1=1,0"),
+                InvalidTally::Address(1),
+            ),
             (&format!("{head};b/b=1,0;a/b=1,0"), InvalidTally::Order(1)),
             (&format!("{head};a/b=1,0;a/b=1,0"), InvalidTally::Order(1)),
         ] {
@@ -298,8 +408,11 @@ mod tests {
             let tally = tally.borrow();
             let text = tally.to_text();
             let services: usize = tally.services.iter().map(|(name, count)| length(name, count)).sum();
-            let empty = Tally { services: Vec::new(), ..tally.clone() }.to_text();
-            prop_assert_eq!(empty.len() + services, text.len());
+            let addresses = tally.addresses.iter().flatten();
+            let addresses: usize = addresses.map(|(address, count)| address_length(address, count)).sum();
+            let no_address = tally.addresses.as_ref().map(|_| Vec::new());
+            let empty = Tally { services: Vec::new(), addresses: no_address, ..tally.clone() }.to_text();
+            prop_assert_eq!(empty.len() + services + addresses, text.len());
             prop_assert_eq!(Tally::parse(text.as_bytes()), Ok(tally.clone()));
             prop_assert_eq!(head(text.as_bytes()), Some((tally.id, tally.taken_at)));
         }

@@ -1,11 +1,13 @@
 //! The requests of a VM within a sliding window: the difference between its counters now and at the start of the window,
 //! from which a few samples are kept.
 
+use super::address_meter::AddressMeter;
 use super::count::RequestCounts;
 use super::meter::{Meter, ServiceCounters};
 use super::tally::Tally;
 use crate::time::Time;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Samples within a window. The window is longer than configured by a sixth at most.
@@ -16,6 +18,10 @@ const STEPS: u32 = 6;
 struct CounterSample {
     at: Time,
     counters: Box<[ServiceCounters]>,
+    /// Empty if addresses are not counted.
+    addresses: Box<[ServiceCounters]>,
+    /// The responses whose address could not be counted.
+    uncounted: u64,
 }
 
 /// The recent past of a [`Meter`].
@@ -49,6 +55,13 @@ impl SlidingWindow {
         self.samples.push_back(CounterSample {
             at: now,
             counters: meter.counters(),
+            addresses: meter
+                .addresses
+                .as_ref()
+                .map(AddressMeter::counters)
+                .unwrap_or_default()
+                .into(),
+            uncounted: meter.addresses.as_ref().map_or(0, AddressMeter::uncounted),
         });
     }
 
@@ -72,7 +85,25 @@ impl SlidingWindow {
         let is_old = |state: &CounterSample| now.since(state.at) >= self.length;
         while self.samples.get(1).is_some_and(is_old) {
             self.samples.pop_front();
+            if let (Some(addresses), Some(begin)) = (&mut meter.addresses, self.samples.front()) {
+                addresses.release_idle(&begin.addresses);
+            }
         }
+    }
+
+    /// The requests of each address within the window that began with that sample. `None` if there are too many.
+    fn addresses(addresses: &AddressMeter, begin: &CounterSample) -> Option<Vec<(IpAddr, RequestCounts)>> {
+        let counts = addresses.addresses().filter_map(|(address, slot, counters)| {
+            let before = begin.addresses.get(slot).copied().unwrap_or_default();
+            let requests = counters.requests.wrapping_sub(before.requests);
+            let count = RequestCounts {
+                requests: requests.into(),
+                rejected: counters.rejected.wrapping_sub(before.rejected).into(),
+                in_flight_milli: None,
+            };
+            (requests > 0).then_some((address, count))
+        });
+        (addresses.uncounted() == begin.uncounted).then(|| counts.collect())
     }
 
     /// The tally of the window up to `now`, the time of the last tick. `None` if no time has passed.
@@ -96,6 +127,10 @@ impl SlidingWindow {
             taken_at: now,
             span,
             services: services.collect(),
+            addresses: meter
+                .addresses
+                .as_ref()
+                .and_then(|addresses| Self::addresses(addresses, begin)),
         })
     }
 }
@@ -179,6 +214,49 @@ mod tests {
             Some((0, 34)),
             "known to be none: the window is longer by a step at most"
         );
+    }
+
+    /// The requests and rejected requests by address within the window.
+    fn addresses(vm: &Vm) -> Option<Vec<(String, u64, u64)>> {
+        let addresses = vm.window.tally(&vm.meter, 1, vm.now).unwrap().addresses?;
+        let texts = addresses.iter();
+        Some(
+            texts
+                .map(|(address, count)| (address.to_string(), count.requests, count.rejected))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn requests_by_address_leave_the_window_and_their_slot_is_free_for_another_address() {
+        let mut vm = Vm::new();
+        assert_eq!((vm.run(1, 0), addresses(&vm)), ((), None), "not counted");
+        vm.meter = Meter::with_addresses();
+        vm.meter.count_address(|| None, false);
+        vm.meter.count_address(|| Some(b"10.0.0.1:80".to_vec()), true);
+        vm.meter.count_address(|| Some(b"10.0.0.1:80".to_vec()), false);
+        vm.run(1, 0);
+        assert_eq!(addresses(&vm), Some(vec![("10.0.0.1".to_owned(), 2, 1)]));
+        vm.run(80, 0);
+        assert_eq!(addresses(&vm), Some(vec![]));
+        vm.meter.count_address(|| Some(b"10.0.0.2:80".to_vec()), false);
+        vm.run(1, 0);
+        assert_eq!(addresses(&vm), Some(vec![("10.0.0.2".to_owned(), 1, 0)]));
+        assert_eq!(vm.meter.addresses.as_ref().unwrap().counters().len(), 1, "one slot");
+    }
+
+    #[test]
+    fn addresses_are_unknown_for_a_window_if_one_could_not_be_counted() {
+        let mut vm = Vm::new();
+        vm.meter = Meter::with_addresses();
+        vm.run(3, 0);
+        vm.meter.count_address(|| Some(b"10.0.0.1:80".to_vec()), false);
+        vm.meter
+            .count_address(|| Some(b"envoy://somewhere/10.0.0.1:80".to_vec()), false);
+        vm.run(1, 0);
+        assert_eq!(addresses(&vm), None);
+        vm.run(40, 0);
+        assert_eq!(addresses(&vm), Some(vec![]));
     }
 
     #[test]

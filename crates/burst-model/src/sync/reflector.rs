@@ -226,6 +226,7 @@ impl Reflector {
                 ApiRequest {
                     verb: Verb::Watch,
                     path,
+                    accept: self.source.accept(Verb::Watch),
                     watch_timeout: timeout,
                     stream: None,
                     is_probe: false,
@@ -275,6 +276,7 @@ impl Reflector {
         ApiRequest {
             verb: Verb::List,
             path: self.source.list_path(self.page_size.limit(), cursor),
+            accept: self.source.accept(Verb::List),
             watch_timeout: Duration::ZERO,
             stream: None,
             is_probe: false,

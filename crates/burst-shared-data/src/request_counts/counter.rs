@@ -23,6 +23,8 @@ pub struct RequestCounter<H> {
     /// Taken in the first tick. Envoy tries a configuration in a canary VM, which must write nothing.
     id: LazyId<H>,
     published: Cell<Option<Time>>,
+    /// Of the responses that could not be counted by address, those that are already told.
+    uncounted: Cell<u64>,
 }
 
 impl<H: SharedData> RequestCounter<H> {
@@ -30,18 +32,38 @@ impl<H: SharedData> RequestCounter<H> {
     #[must_use]
     pub fn new(keys: RequestCountKeys, requests: &RequestsConfig, now: Time) -> Self {
         Self {
-            meter: RefCell::default(),
+            meter: RefCell::new(if requests.pods {
+                Meter::with_addresses()
+            } else {
+                Meter::default()
+            }),
             window: RefCell::new(SlidingWindow::new(requests.window, now)),
             slots: Slots::new(keys.vms, MAX_VMS),
             id: LazyId::default(),
             published: Cell::new(None),
+            uncounted: Cell::new(0),
         }
     }
 
-    /// Counts a response.
-    pub fn answered(&self, upstreams: &Upstreams, cluster: &[u8], hints: &impl UpstreamHints, status: &[u8]) {
-        let mut meter = self.meter.borrow_mut();
-        meter.count_response(upstreams, cluster, hints, is_rejected(status));
+    /// Counts a response. `endpoint` returns the text of the endpoint that answered; it is called only if it is needed.
+    pub fn answered(
+        &self,
+        upstreams: &Upstreams,
+        cluster: &[u8],
+        hints: &impl UpstreamHints,
+        status: &[u8],
+        endpoint: impl FnOnce() -> Option<Vec<u8>>,
+    ) {
+        let (mut meter, is_rejected) = (self.meter.borrow_mut(), is_rejected(status));
+        if meter.count_response(upstreams, cluster, hints, is_rejected) {
+            meter.count_address(endpoint, is_rejected);
+        }
+    }
+
+    /// How many responses could not be counted by address since the last call.
+    pub fn take_uncounted_addresses(&self) -> u64 {
+        let uncounted = self.meter.borrow().uncounted_addresses();
+        uncounted.saturating_sub(self.uncounted.replace(uncounted))
     }
 
     /// Counts a request as in flight until the returned value is dropped.

@@ -19,7 +19,7 @@ fn count(config: &Config, requests: usize, now: u64) -> RequestCounter<Memory> {
     let counter = RequestCounter::new(request_keys(config), settings, at(now - 40));
     (now - 40..now).for_each(|second| counter.tick(Duration::MAX, at(second)));
     for _ in 0..requests {
-        counter.answered(&config.upstreams, b"web.shop", &(), b"200");
+        counter.answered(&config.upstreams, b"web.shop", &(), b"200", || None);
     }
     counter.tick(Duration::ZERO, at(now));
     counter

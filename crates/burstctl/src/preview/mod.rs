@@ -10,6 +10,7 @@ use std::io;
 use burst_model::config::{Config, Content};
 use burst_model::index::{Explanation, LoadFinding, NoLoadReason, UnmatchedHpa, explain};
 use burst_model::kube::item::InvalidItem;
+use burst_model::kube::{ObjectKind, Source};
 use burst_model::name::{Name, ObjectName};
 use burst_model::serve::{Absence, ServingCache};
 use burst_model::snapshot::InvalidSnapshot;
@@ -106,6 +107,12 @@ pub fn restrict_to_namespace(content: &mut Content, namespace: Name) -> Result<(
         source.namespace = Some(namespace.clone());
     }
     Ok(())
+}
+
+/// Has the preview read no pods and none of their addresses: no header depends on them.
+pub fn exclude_pods(content: &mut Content) {
+    let is_of_pods = |source: &Source| matches!(source.kind, ObjectKind::EndpointSlices | ObjectKind::Pods);
+    content.sources.retain(|source| !is_of_pods(source));
 }
 
 impl NoHeader {

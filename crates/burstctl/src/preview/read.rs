@@ -210,6 +210,21 @@ mod tests {
     }
 
     #[test]
+    fn a_preview_reads_no_pods() {
+        let json = json!({"cluster": "k", "requests": {"pods": true}, "metrics_apis": {"filter_chain": "m"}});
+        let mut config = plugin_config::parse(&json).unwrap();
+        assert_eq!(config.content.sources.len(), 6);
+        crate::preview::exclude_pods(&mut config.content);
+        let mut requested = Vec::new();
+        read(Rc::new(config), NOW, |path| {
+            requested.push(path.to_owned());
+            Ok(empty(path))
+        })
+        .unwrap();
+        assert_eq!(requested.len(), 4, "{requested:?}");
+    }
+
+    #[test]
     fn each_list_is_requested_once_with_all_its_pages() {
         let mut requested = Vec::new();
         let config = config(&json!({"cluster": "k", "page_size": 1}));

@@ -94,6 +94,7 @@ fn config(args: &PreviewArgs, namespace: Option<&str>, terminal: &mut Terminal<'
             defaults.map_err(|error| error.to_string())?
         }
     };
+    preview::exclude_pods(&mut config.content);
     if let Some(namespace) = namespace {
         let namespace = Name::parse(namespace).map_err(|error| format!("--namespace: {error}"))?;
         preview::restrict_to_namespace(&mut config.content, namespace).map_err(|error| error.to_string())?;

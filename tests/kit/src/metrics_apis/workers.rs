@@ -75,9 +75,16 @@ impl Worker {
 /// Waits until all of them have their metric, and are to have that many replicas.
 #[track_caller]
 pub fn wait_for_replicas(cluster: &ControlPlane, workers: &[Worker], replicas: u32) {
+    wait_for_replicas_while(cluster, workers, replicas, || {});
+}
+
+/// The same, and calls `tend` before each look.
+#[track_caller]
+pub fn wait_for_replicas_while(cluster: &ControlPlane, workers: &[Worker], replicas: u32, tend: impl Fn()) {
     let expected = replicas.to_string();
     wait::for_ok(SOON * 2, &format!("{replicas} replicas"), || {
         pods::mark_ready(cluster);
+        tend();
         let found = |worker: &Worker| (worker.name, worker.activity(cluster), worker.replicas(cluster));
         let found: Vec<_> = workers.iter().map(found).collect();
         let there = found

@@ -28,7 +28,7 @@ fn replace(store: &mut Store, page: ListPage) -> (Vec<Delta>, Vec<String>) {
 
 /// Applies changes. Returns whether they changed anything, and the number of messages.
 fn apply(store: &mut Store, changes: Vec<Change>) -> (bool, usize) {
-    let (deltas, messages) = store.apply(&Resource::services(), changes, MAX_LIST_BYTES);
+    let (deltas, messages) = store.apply(&Resource::services(), changes, MAX_LIST_BYTES, Time::default());
     (!deltas.is_empty(), messages.len())
 }
 
@@ -141,4 +141,54 @@ fn a_retained_object_stays_unchanged_by_a_watch_and_by_a_list_with_one_message()
     let changes = vec![Change::Apply(service("a", "2")), Change::Invalid(invalid("new"))];
     assert_eq!(apply(&mut store, changes), (true, 1));
     assert!(!store.retains_any());
+}
+
+/// An EndpointSlice with one endpoint of that address and pod.
+fn slice(address: &str, pod: &str) -> Object {
+    let json = format!(
+        r#"{{"metadata":{{"namespace":"shop","name":"web"}},"endpoints":[{{"addresses":["{address}"],
+        "targetRef":{{"kind":"Pod","name":"{pod}"}}}}]}}"#
+    );
+    Object::parse(ObjectKind::EndpointSlices, &json, KeptFields::default()).unwrap()
+}
+
+/// Since when the one slice of a store has its endpoint.
+fn since(store: &Store) -> u64 {
+    let [slice] = &store.objects[..] else {
+        panic!("one slice: {:?}", store.objects)
+    };
+    let Object::EndpointSlice(slice) = &**slice else {
+        panic!("{slice:?}")
+    };
+    slice.endpoints[0].since
+}
+
+#[test]
+fn an_address_is_known_since_the_slice_first_had_it_for_its_pod() {
+    let mut store = Store::default();
+    let resource = Resource::endpoint_slices();
+    let mut change = |change: Change, at: u64| {
+        store.apply(&resource, vec![change], MAX_LIST_BYTES, Time::from_unix_millis(at));
+        (!store.objects.is_empty()).then(|| since(&store))
+    };
+    assert_eq!(change(Change::Apply(slice("10.0.0.1", "a")), 5), Some(5));
+    assert_eq!(change(Change::Apply(slice("10.0.0.1", "a")), 6), Some(5));
+    assert_eq!(change(Change::Apply(slice("10.0.0.1", "b")), 7), Some(7));
+    assert_eq!(change(deletion("web"), 8), None);
+    assert_eq!(change(Change::Apply(slice("10.0.0.1", "b")), 9), Some(9));
+    let mut relist = |pod: &str, at: u64| {
+        let mut listed = ListedObjects::default();
+        let page = ListPage {
+            objects: vec![slice("10.0.0.1", pod)],
+            ..ListPage::default()
+        };
+        listed.add_page(&resource, page);
+        let (deltas, _) = store.replace(&resource, listed, MAX_LIST_BYTES, Time::from_unix_millis(at));
+        (since(&store), deltas.len())
+    };
+    assert_eq!(relist("b", 10), (9, 0));
+    assert_eq!(relist("c", 11), (11, 1));
+    assert_eq!(store.set_endpoints_back(Time::from_unix_millis(11)).len(), 0);
+    assert_eq!(store.set_endpoints_back(Time::from_unix_millis(4)).len(), 1);
+    assert_eq!(since(&store), 4);
 }

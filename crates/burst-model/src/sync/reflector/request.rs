@@ -20,6 +20,8 @@ pub struct ApiRequest {
     pub verb: Verb,
     /// The path and the query.
     pub path: String,
+    /// The `accept` header.
+    pub accept: &'static str,
     /// How long the server holds a watch open; zero for a list.
     pub watch_timeout: Duration,
     /// What to send instead if the response can be read as it comes.

@@ -22,6 +22,8 @@ const MAX_INITIAL_SILENCE: Duration = Duration::from_secs(15);
 pub struct StreamRequest {
     /// The path and the query.
     pub path: String,
+    /// The `accept` header.
+    pub accept: &'static str,
     /// How long the server holds the response open; zero for a page.
     pub watch_timeout: Duration,
 }

@@ -190,6 +190,7 @@ fn probe_request(source: &Source, resource_version: &str, lasts: Duration) -> Ap
     ApiRequest {
         verb: Verb::Watch,
         path: source.watch_path(resource_version, lasts.as_secs()),
+        accept: source.accept(Verb::Watch),
         watch_timeout: lasts,
         stream: None,
         is_probe: true,

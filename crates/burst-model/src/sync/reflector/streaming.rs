@@ -152,12 +152,20 @@ impl Reflector {
             StreamForm::WatchList => Some(StreamStart::WatchList),
             StreamForm::Watch => self.resource_version().map(StreamStart::From),
         };
-        let (path, watch_timeout) = match start {
-            Some(start) => (self.source.stream_path(start, lasts.as_secs()), lasts),
-            None => (request.path.clone(), request.watch_timeout),
+        let stream = match start {
+            Some(start) => StreamRequest {
+                path: self.source.stream_path(start, lasts.as_secs()),
+                accept: self.source.accept(Verb::Watch),
+                watch_timeout: lasts,
+            },
+            None => StreamRequest {
+                path: request.path.clone(),
+                accept: request.accept,
+                watch_timeout: request.watch_timeout,
+            },
         };
         self.streams.offer = Some(form);
-        request.stream = Some(StreamRequest { path, watch_timeout });
+        request.stream = Some(stream);
         request
     }
 
