@@ -141,7 +141,7 @@ fn the_time_is_not_asked_for_while_a_service_is_not_full() {
 #[test]
 fn the_states_of_idle_services_make_room_for_others() {
     let mut states = DegradedStates::default();
-    let mut full = |states: &mut DegradedStates, name: String| {
+    let full = |states: &mut DegradedStates, name: String| {
         let degradation = states.degradation(&config(), name, Some(numbers(5, Some(10))));
         degradation.observe(HOLD, || T0)
     };
