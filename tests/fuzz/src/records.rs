@@ -22,8 +22,12 @@ pub(crate) fn records(bytes: &[u8]) -> bool {
             is_eligible: true,
         };
         let candidates = record(bytes);
-        let _ =
-            Elector::new(VmId(7), Artifact::HeaderOnly).observe(Some(lease), candidates.as_ref(), EXPIRY_TICKS, state);
+        let _ = Elector::new(VmId(7), Artifact::HeaderOnly, false).observe(
+            Some(lease),
+            candidates.as_ref(),
+            EXPIRY_TICKS,
+            state,
+        );
     }
     let (checkpoint, confirmed): (Option<Checkpoint>, Option<Confirmed>) = (record(bytes), record(bytes));
     let failures: Option<Failures> = record(bytes);

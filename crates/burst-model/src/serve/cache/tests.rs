@@ -329,6 +329,7 @@ fn a_load_report_has_the_rate_of_its_service_as_long_as_it_is_known() {
             as_of: T0,
             window: Duration::from_secs(30),
             services: [("shop/web".to_owned(), rate)].into(),
+            addresses: None,
         })
     };
     for (rates, rate) in [
