@@ -82,7 +82,7 @@ impl Region {
             left: Arc::default(),
         };
         let server = serve(shop.clone());
-        let file = repository().join("filter-config/18-orca.yaml");
+        let file = repository().join("filter-config/24-orca.yaml");
         let shipped = fs::read_to_string(file).expect("the example");
         let changes = [
             ("target/wasm/", format!("{}/", wasm("").display())),

@@ -19,8 +19,8 @@ const LIFECYCLE: [&str; 9] = [
 
 /// The largest allowed sizes in bytes. docs/performance.md has the sizes now; a higher limit needs a reason. The last one was
 /// the signals (load reports, degraded services, `Retry-After`, overflow, peers) and `requests.pods`.
-const FULL: u64 = 1_300_000;
-const HEADER_ONLY: u64 = 620_000;
+const FULL: u64 = 1_280_000;
+const HEADER_ONLY: u64 = 645_000;
 
 fn exports(file: &str) -> Vec<String> {
     let module = Module::from_file(wasm(file)).expect("a module");
