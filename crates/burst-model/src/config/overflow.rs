@@ -168,7 +168,8 @@ mod tests {
         let error = Config::parse(br#"{"cluster":"k","overflow":{}}"#, Artifact::HeaderOnly).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "overflow: is not supported by the header-only module, which does not see requests; use the full module"
+            "overflow: is not supported by the header-only module, which does not see requests; use the full \
+             module on the port that gets those requests"
         );
     }
 }

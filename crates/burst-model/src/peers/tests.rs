@@ -10,7 +10,7 @@ use crate::snapshot;
 pub(crate) const READ: Time = Time::from_unix_millis(1_700_000_000_000);
 
 /// What is known of a peer: its Services with their current and maximum replicas.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Known<'a> {
     Unread,
     Fresh(&'a [(&'a str, u32, u32)]),

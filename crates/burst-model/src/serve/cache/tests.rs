@@ -350,15 +350,48 @@ fn a_load_report_has_the_rate_of_its_service_as_long_as_it_is_known() {
     );
 }
 
-#[test]
-fn requests_overflow_by_fresh_numbers_only_and_the_share_grows_once_a_second() {
-    let config = config(r#","overflow":{"ramp":"10s"}"#);
+/// A cache whose Service wants twice its maximum. It is not refreshed yet.
+fn full_service() -> ServingCache {
     let mut cache = ServingCache::default();
     let mut full = table(5);
     for row in full.values_mut().flatten() {
         row.signals.demand = Some(10);
     }
     cache.take(snapshot::write(&full, 1)).unwrap();
+    cache
+}
+
+#[test]
+fn requests_overflow_only_to_fresh_peers_with_headroom() {
+    use crate::peers::tests::{self as peers, Known};
+    let config = peers::config(
+        &["west"],
+        r#","clusters":[{"name":"{service}.{namespace}"}],"overflow":{"ramp":"10s"}"#,
+    );
+    for (west, overflows) in [
+        (Known::Unread, false),
+        (Known::Stale(&[("shop/web", 1, 5)]), false),
+        (Known::Fresh(&[("shop/web", 5, 5)]), false),
+        (Known::Fresh(&[("shop/other", 1, 5)]), false),
+        (Known::Fresh(&[("shop/web", 1, 5)]), true),
+    ] {
+        let mut cache = full_service();
+        let case = format!("{west:?}");
+        *cache.peers_mut() = peers::peers(&[("west", west)]);
+        let mut overflow = |seconds| {
+            let now = T0.after(Duration::from_secs(seconds));
+            cache.refresh(&config, Some(&confirmed(T0)), now);
+            cache.upstream(&config, b"web.shop", &()).overflow
+        };
+        assert_eq!(overflow(0), Share::NONE, "the first look");
+        assert_eq!(overflow(2) > Share::NONE, overflows, "{case}");
+    }
+}
+
+#[test]
+fn requests_overflow_by_fresh_numbers_only_and_the_share_grows_once_a_second() {
+    let config = config(r#","overflow":{"ramp":"10s"}"#);
+    let mut cache = full_service();
     let mut overflow = |read: Time, now: Time| {
         cache.refresh(&config, Some(&confirmed(read)), now);
         cache.upstream(&config, b"web.shop", &()).overflow
