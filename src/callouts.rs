@@ -4,7 +4,7 @@
 //! into the VM inside `proxy_http_call`, so nothing is borrowed while a callout is sent.
 
 use crate::host::{self, CalloutAnswer};
-use crate::upstream_streams::{self, SentBy};
+use crate::upstream_streams::{self, SentBy, StreamCallout};
 use burst_metrics_api::ApiVersion;
 use burst_model::cluster_reader::ReadPurpose;
 use burst_model::config::Part;
@@ -60,15 +60,6 @@ pub(crate) struct Callout {
     pub(crate) timeout: Duration,
     /// What the upstream filter makes of it.
     pub(crate) stream: Option<StreamCallout>,
-}
-
-/// The form of a callout whose response the filter reads as it arrives.
-#[derive(Debug)]
-pub(crate) struct StreamCallout {
-    pub(crate) path: String,
-    /// The `accept` header, if it is another one than that of the callout.
-    pub(crate) accept: Option<&'static str>,
-    pub(crate) timeout: Duration,
 }
 
 /// A callout that waits for its answer.

@@ -5,7 +5,6 @@ use crate::callouts;
 use crate::host;
 use crate::leader::LeaderTask;
 use crate::log;
-use crate::root::ARTIFACT;
 use crate::shared_data::{Election, View};
 use crate::vm::{self, Candidate};
 use burst_model::config::{Part, Role};
@@ -36,7 +35,7 @@ impl Candidacy {
         Self {
             root,
             candidate,
-            election: Election::new(&view.keys, ARTIFACT, config.keeps_labels()),
+            election: Election::new(&view.keys, vm::ARTIFACT, config.keeps_labels()),
             view: view.clone(),
             leader: None,
             former_leader: None,

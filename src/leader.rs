@@ -1,11 +1,12 @@
 //! The task of a root context while it leads a part of its configuration: carries out what the parts of the leader ask for, and passes them the answers
 //! to their callouts.
 
-use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose, StreamCallout};
+use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose};
 use crate::metrics_apis::AdapterDiscoveryTask;
 use crate::peers::PeersTask;
 use crate::requests::RequestAggregator;
 use crate::shared_data::{ClusterLeader, OtherLeaders, Term, View};
+use crate::upstream_streams::StreamCallout;
 use crate::{log, vm};
 use burst_model::cluster_reader::ReadRequest;
 use burst_model::config::Part;

@@ -9,7 +9,7 @@ use crate::leader::LeaderTask;
 use crate::log;
 use crate::shared_data::{View, WakeQueues};
 use crate::vm;
-use burst_model::config::{Artifact, Config, Part, RequestPath};
+use burst_model::config::{Config, Part, RequestPath};
 use burst_model::failure_state::FailureState;
 use burst_model::snapshot::InvalidSnapshot;
 use burst_model::time::Time;
@@ -21,13 +21,6 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// The time between two parts of the leader's work. The thread does its other work in between.
 const BUSY_TICK: Duration = Duration::from_millis(10);
-
-/// The module that this is.
-pub(crate) const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
-    Artifact::HeaderOnly
-} else {
-    Artifact::Full
-};
 
 /// A root context, before and after its configuration.
 pub(crate) struct RootContext {
@@ -42,7 +35,7 @@ impl RootContext {
 
     /// Reads the configuration. Returns the handler of its streams, or `None` if the configuration is refused.
     pub(crate) fn configure(&mut self) -> Option<Rc<Handler>> {
-        match Config::parse(&host::configuration(), ARTIFACT) {
+        match Config::parse(&host::configuration(), vm::ARTIFACT) {
             Ok(config) => {
                 let mut active = ActiveRoot::new(self.id, config);
                 // Otherwise a VM would serve nothing after a reload until its first tick.

@@ -5,10 +5,10 @@
 //! Only a stream that begins while a callout is sent belongs to that callout. So a stream of another VM, or of other traffic
 //! to the cluster, is never taken for one.
 
-use crate::callouts::StreamCallout;
 use crate::host;
 use burst_model::sync::reflector::StreamId;
 use std::cell::RefCell;
+use std::time::Duration;
 
 thread_local! {
     static SENDING: RefCell<Option<Sending>> = const { RefCell::new(None) };
@@ -17,6 +17,15 @@ thread_local! {
 
 /// The header-only module sees no requests, so it reads no streams. As an upstream filter it leaves every callout alone.
 const COMPILED_OUT: bool = cfg!(feature = "header-only");
+
+/// The form of a callout whose response the filter reads as it arrives.
+#[derive(Debug)]
+pub(crate) struct StreamCallout {
+    pub(crate) path: String,
+    /// The `accept` header, if it is another one than that of the callout.
+    pub(crate) accept: Option<&'static str>,
+    pub(crate) timeout: Duration,
+}
 
 /// The callout that is being sent.
 #[derive(Default)]

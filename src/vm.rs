@@ -5,11 +5,18 @@ use crate::host;
 use crate::shared_data::{EnvoySharedData, LazyId};
 use crate::stats::Stats;
 use burst_model::budget::{Budget, Permit};
-use burst_model::config::Config;
+use burst_model::config::{Artifact, Config};
 use burst_model::sync::election::VmId;
 use burst_shared_data::new_vm_id;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+
+/// The module that this is.
+pub(crate) const ARTIFACT: Artifact = if cfg!(feature = "header-only") {
+    Artifact::HeaderOnly
+} else {
+    Artifact::Full
+};
 
 /// Requests that may wait for a SubjectAccessReview. Each keeps its headers, 60 KB at most by Envoy's default.
 pub(crate) const MAX_WAITING: usize = 256;

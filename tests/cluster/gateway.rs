@@ -1,6 +1,9 @@
 //! A proxy in front of the sample's Services.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use burst_testkit::{
     ControlPlane, Envoy, EnvoyBuilder, Traffic, Version,
@@ -126,10 +129,18 @@ impl Gateway {
     #[track_caller]
     pub(crate) fn wait_for_streams(&self) {
         self.envoy.wait_for_log(SOON, "reading the Kubernetes API by streams: ");
-        wait::for_ok(SOON, "a stream of each kind", || {
-            match self.envoy.stat("cluster.kube_api.upstream_rq_active") {
-                Some(STREAMS) => Ok(()),
-                other => Err(format!("{other:?} requests")),
+        // A list, or the short watch before a stream, takes less time than that.
+        const QUIET: Duration = Duration::from_secs(2);
+        let (mut known, mut since) = (None, Instant::now());
+        wait::for_ok(SOON, "a stream of each kind, and no new request", || {
+            let stat = |name: &str| self.envoy.stat(&format!("cluster.kube_api.upstream_rq_{name}"));
+            let (active, total) = (stat("active"), stat("total"));
+            if active != Some(STREAMS) || total != known {
+                (known, since) = (total, Instant::now());
+            }
+            match since.elapsed() >= QUIET {
+                true => Ok(()),
+                false => Err(format!("{active:?} requests are under way, of {total:?}")),
             }
         });
     }

@@ -4,14 +4,15 @@
 use crate::json;
 use crate::label_text;
 use crate::name::{InvalidName, Name, ObjectName};
-use crate::pod::{EndpointSlice, PodObject, RawEndpointSlice, RawPod};
 use crate::resource::{KeptFields, ObjectKind};
 use crate::signal::{ScalingState, Signal};
+use pod::{EndpointSlice, PodObject, RawEndpointSlice, RawPod};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+pub(crate) mod pod;
 mod ready;
 mod scaling;
 

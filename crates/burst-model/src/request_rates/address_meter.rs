@@ -1,7 +1,7 @@
 //! The request counters of one VM by the address of the endpoint that answered. Counting is a look-up by the text of the
 //! address, as Envoy gives it, and an addition.
 
-use super::meter::ServiceCounters;
+use super::count::ServiceCounters;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 

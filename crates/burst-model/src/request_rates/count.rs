@@ -1,4 +1,4 @@
-//! The request counts of one Service.
+//! The request counts of one Service, or of one endpoint.
 
 /// The request counts of one Service over a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,15 @@ impl RequestCounts {
                 .map(|(one, two)| one.saturating_add(two)),
         }
     }
+}
+
+/// The counters of a Service since the start of the VM. They wrap around, so only differences are meaningful.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ServiceCounters {
+    pub(super) requests: u32,
+    pub(super) rejected: u32,
+    /// The integral of requests in flight over time, in request-milliseconds.
+    pub(super) load: u64,
 }
 
 /// Returns whether the status means that the Service had no capacity: 429, or 503, which a proxy also sends if it has no

@@ -1,6 +1,7 @@
 //! The request counters of one VM. Counting a response is a look-up by Envoy's cluster name and an addition.
 
 use super::address_meter::AddressMeter;
+use super::count::ServiceCounters;
 use super::tally::MAX_SERVICES;
 use crate::name::ObjectName;
 use crate::upstream::{Unmapped, UpstreamHints, UpstreamTarget, Upstreams};
@@ -12,15 +13,6 @@ const MAX_CLUSTERS: usize = 20_000;
 /// The counters of a Service. It stays valid as long as the meter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterSlot(usize);
-
-/// The counters of a Service since the start of the VM. They wrap around, so only differences are meaningful.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ServiceCounters {
-    pub(super) requests: u32,
-    pub(super) rejected: u32,
-    /// The integral of requests in flight over time, in request-milliseconds.
-    pub(super) load: u64,
-}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct MeterCell {

@@ -3,7 +3,8 @@
 
 use super::address_meter::AddressMeter;
 use super::count::RequestCounts;
-use super::meter::{Meter, ServiceCounters};
+use super::count::ServiceCounters;
+use super::meter::Meter;
 use super::tally::Tally;
 use crate::time::Time;
 use std::collections::VecDeque;

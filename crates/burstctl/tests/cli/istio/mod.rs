@@ -85,7 +85,8 @@ fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
 #[test]
 fn the_values_of_the_shipped_manifests_render_the_shipped_manifests() {
     let elsewhere = "namespace: istio-ingress\nlabels: {istio: ingress}\nserviceAccount: istio-ingress\n\
-                     config: {endpoints: {hosts: [istio-ingress.istio-ingress]}}\n";
+                     config: {endpoints: {hosts: [istio-ingress.istio-ingress, \
+                     istio-ingress.istio-ingress.svc, istio-ingress.istio-ingress.svc.cluster.local]}}\n";
     for (set, values) in [
         ("gateway", ""),
         (
