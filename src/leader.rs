@@ -1,5 +1,5 @@
-//! The task of a root context while it leads a part of its configuration: carries out what the parts of the leader ask for, and passes them the answers
-//! to their callouts.
+//! The task of a root context while it leads a part of its configuration: carries out what the parts of the leader ask for, and
+//! passes them the answers to their callouts.
 
 use crate::callouts::{self, Callout, CalloutEvent, LeaderPurpose, Purpose};
 use crate::metrics_apis::AdapterDiscoveryTask;

@@ -111,7 +111,7 @@ impl Overflow {
     }
 }
 
-/// What is hashed of the current request. `None` if Envoy knows no address of the client.
+/// The value of the current request that decides whether it overflows. `None` if Envoy knows no address of the client.
 fn key(key: &OverflowKey) -> Option<Vec<u8>> {
     match key {
         OverflowKey::Source => None,

@@ -1,4 +1,4 @@
-//! Checks what was set, and builds the object.
+//! Checks the values that were set, and builds the HPA.
 
 use k8s_openapi::api::autoscaling::v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior, HorizontalPodAutoscalerSpec,

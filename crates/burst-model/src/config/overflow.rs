@@ -44,7 +44,7 @@ enum RawKey {
 pub struct OverflowConfig {
     /// The demand from which requests go to another cluster, as a percentage of the maximum.
     pub from: Percent,
-    /// What is hashed of a request.
+    /// The value of a request that decides whether it goes.
     pub key: OverflowKey,
     /// The time constant with which the share follows the demand.
     pub ramp: Duration,
@@ -52,7 +52,7 @@ pub struct OverflowConfig {
     pub dry_run: bool,
 }
 
-/// What is hashed of a request, so that a client stays where it is.
+/// The value of a request whose hash decides whether it goes to another cluster. A client that keeps it stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverflowKey {
     /// The address of the client.
