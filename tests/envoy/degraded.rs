@@ -2,7 +2,6 @@
 //! docs/signals.md.
 
 use std::{
-    fs,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -14,12 +13,12 @@ use burst_lab::{api::Reply, cluster::HPAS, server::Handler};
 use burst_testkit::{
     Envoy, Version,
     filter::{Backend, PATIENCE, serve},
-    http, repository, wait,
+    http, wait,
 };
 use bytes::Bytes;
 use serde_json::json;
 
-use super::signals::Example;
+use super::{front, signals::Example};
 
 on_each_envoy!(an_active_health_check_moves_requests_away_from_a_full_service_and_back,);
 
@@ -64,49 +63,14 @@ fn gateway(version: Version, backend: &Backend) -> Example {
 
 /// The front Envoy with a block of docs/signals.md, whose times are those of a test. It prefers the gateway.
 fn front(version: Version, block: &str, times: &[(&str, &str)], gateway: &Example, other: u16) -> Envoy {
-    let guide = fs::read_to_string(repository().join("docs/signals.md")).expect("the guide");
-    let (_, settings) = guide.split_once(&format!("```yaml\n{block}:\n")).expect(block);
-    let (settings, _) = settings.split_once("```").expect("the end of the block");
-    let settings = times.iter().fold(settings.to_owned(), |settings, (ships, here)| {
-        assert!(settings.contains(ships), "`{ships}` is not in the guide");
-        settings.replace(ships, here)
-    });
-    let settings = format!("{block}:\n{settings}").replace('\n', "\n      ");
+    let settings = front::block_of_guide("signals.md", |settings| settings.starts_with(&format!("{block}:\n")));
     let port = gateway.envoy.listener("main").port();
-    let endpoint = |port: u16| {
-        format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}}}}}")
-    };
-    let bootstrap = format!(
-        r#"
-static_resources:
-  listeners:
-    - name: main
-      address: {{socket_address: {{address: 127.0.0.1, port_value: 0}}}}
-      filter_chains:
-        - filters:
-            - name: envoy.filters.network.http_connection_manager
-              typed_config:
-                "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-                stat_prefix: main
-                http_filters:
-                  - name: envoy.filters.http.router
-                    typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}}
-                route_config:
-                  virtual_hosts:
-                    - {{name: web, domains: ["*"], routes: [{{match: {{prefix: /}}, route: {{cluster: web}}}}]}}
-  clusters:
-    - name: web
-      {settings}
-      load_assignment:
-        cluster_name: web
-        endpoints:
-          - {{priority: 0, lb_endpoints: [{gateway}]}}
-          - {{priority: 1, lb_endpoints: [{other}]}}
-"#,
-        gateway = endpoint(port),
-        other = endpoint(other),
-    );
-    Envoy::start(version, &bootstrap, 1)
+    let localities = [port, other].into_iter().enumerate().map(|(priority, port)| {
+        let endpoint = front::endpoint(port);
+        format!("{{priority: {priority}, lb_endpoints: [{endpoint}]}}")
+    });
+    let localities: Vec<_> = localities.collect();
+    front::start(version, "", &front::with_times(settings, times), &localities)
 }
 
 /// Whether a request goes to the other cluster.

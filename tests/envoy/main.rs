@@ -22,6 +22,7 @@ mod endpoints;
 mod examples;
 mod failure_policies;
 mod failures;
+mod front;
 mod header;
 mod header_only;
 mod limits;

@@ -22,6 +22,8 @@ use burst_testkit::{
 };
 use bytes::Bytes;
 
+use super::front;
+
 const SERVICE: &str = "default/ngsa-svc-1";
 
 /// The maximum of the service's HPA.
@@ -169,54 +171,14 @@ const CLIENT_SIDE_WEIGHTED_ROUND_ROBIN: Policy = Policy {
 
 impl Front {
     fn start(policy: &Policy, regions: [Region; 2]) -> Self {
-        let guide = fs::read_to_string(repository().join("docs/signals.md")).expect("the guide");
         let typed = format!("name: envoy.load_balancing_policies.{}\n", policy.name);
-        let blocks = guide
-            .split("```yaml\n")
-            .skip(1)
-            .filter_map(|rest| rest.split("```").next());
-        let block = blocks
-            .into_iter()
-            .find(|block| block.contains(&typed))
-            .expect(policy.name);
-        let block = policy.times.iter().fold(block.to_owned(), |block, (ships, here)| {
-            assert!(block.contains(ships), "`{ships}` is not in the guide");
-            block.replace(ships, here)
+        let block = front::block_of_guide("signals.md", |block| block.contains(&typed));
+        let localities = regions.each_ref().map(|region| {
+            let (name, endpoint) = (region.shop.name, front::endpoint(region.addr().port()));
+            format!("{{locality: {{region: {name}}}, lb_endpoints: [{endpoint}]}}")
         });
-        let endpoints = regions.each_ref().map(|region| {
-            let (name, port) = (region.shop.name, region.addr().port());
-            format!(
-                "{{locality: {{region: {name}}}, lb_endpoints: [{{endpoint: {{address: \
-                 {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}}}}}]}}"
-            )
-        });
-        let bootstrap = format!(
-            r#"
-static_resources:
-  listeners:
-    - name: main
-      address: {{socket_address: {{address: 127.0.0.1, port_value: 0}}}}
-      filter_chains:
-        - filters:
-            - name: envoy.filters.network.http_connection_manager
-              typed_config:
-                "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-                stat_prefix: main
-                http_filters:
-                  - name: envoy.filters.http.router
-                    typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}}
-                route_config:
-                  virtual_hosts:
-                  - {{name: all, domains: ["*"], routes: [{{match: {{prefix: /}}, route: {{cluster: web}}}}]}}
-  clusters:
-    - name: web
-      {}
-      load_assignment: {{cluster_name: web, endpoints: [{}]}}
-"#,
-            block.trim_end().replace('\n', "\n      "),
-            endpoints.join(", "),
-        );
-        let envoy = Envoy::start(Version::Tested, &bootstrap, 1);
+        let settings = front::with_times(block, policy.times);
+        let envoy = front::start(Version::Tested, "", &settings, &localities);
         let client = KeepAlive::to(envoy.listener("main"));
         Self { envoy, client, regions }
     }

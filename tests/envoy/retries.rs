@@ -1,20 +1,19 @@
 //! The retries and the outlier detection that docs/using-the-header.md recommends to clients.
 
-use std::{
-    fs,
-    sync::{
-        Arc,
-        atomic::{AtomicU16, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU16, AtomicUsize, Ordering},
 };
 
 use burst_lab::{api::Reply, server::Handler};
 use burst_testkit::{
     Envoy, Version,
     filter::{PATIENCE, serve},
-    http, port, repository, wait,
+    http, port, wait,
 };
 use bytes::Bytes;
+
+use super::front;
 
 on_each_envoy!(
     a_full_service_keeps_its_pods_and_gets_each_request_once,
@@ -52,50 +51,16 @@ impl Handler for Pod {
 
 /// The client's Envoy with the settings of the guide, before pods at these ports.
 fn client(version: Version, pods: &[u16]) -> Envoy {
-    let guide = fs::read_to_string(repository().join("docs/using-the-header.md")).expect("the guide");
-    let block = |key: &str, indent: usize| {
-        let (_, block) = guide.split_once(&format!("```yaml\n{key}:\n")).expect(key);
-        let (block, _) = block.split_once("```").expect("the end of the block");
-        format!("{key}:\n{block}").replace('\n', &format!("\n{}", " ".repeat(indent)))
-    };
-    let (route, cluster) = (block("retry_policy", 24), block("outlier_detection", 6));
-    let endpoints: String = pods
-        .iter()
-        .map(|port| {
-            format!("{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}}}}}, ")
-        })
-        .collect();
-    let bootstrap = format!(
-        r#"
-static_resources:
-  listeners:
-    - name: main
-      address: {{socket_address: {{address: 127.0.0.1, port_value: 0}}}}
-      filter_chains:
-        - filters:
-            - name: envoy.filters.network.http_connection_manager
-              typed_config:
-                "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-                stat_prefix: main
-                http_filters:
-                  - name: envoy.filters.http.router
-                    typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}}
-                route_config:
-                  virtual_hosts:
-                  - name: web
-                    domains: ["*"]
-                    routes:
-                    - match: {{prefix: /}}
-                      route:
-                        cluster: web
-                        {route}
-  clusters:
-    - name: web
-      {cluster}
-      load_assignment: {{cluster_name: web, endpoints: [{{lb_endpoints: [{endpoints}]}}]}}
-"#
-    );
-    Envoy::start(version, &bootstrap, 1)
+    let block =
+        |key: &str| front::block_of_guide("using-the-header.md", |block| block.starts_with(&format!("{key}:\n")));
+    let endpoints: Vec<_> = pods.iter().map(|port| front::endpoint(*port)).collect();
+    let locality = format!("{{lb_endpoints: [{}]}}", endpoints.join(", "));
+    front::start(
+        version,
+        &block("retry_policy"),
+        &block("outlier_detection"),
+        &[locality],
+    )
 }
 
 fn get(envoy: &Envoy) -> u16 {
